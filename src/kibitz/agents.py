@@ -1,0 +1,115 @@
+"""Who plays: the `Agent` protocol, and the agents by name.
+
+An agent is a string, the same in Python, on the command line and in JSON: a name, the number of
+iterations, options: `ismcts:5000,c=0.7`. The first value without a name is the number of
+iterations (playouts) for one decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kibitz import specs
+from kibitz.errors import BadOption, UnknownName, Unsupported
+from kibitz.position import View
+from kibitz.search.advice import Advice
+from kibitz.search.montecarlo import (
+    FlatMonteCarlo,
+    PolicyPlayer,
+    Searcher,
+    TreeSearch,
+    options_of,
+)
+
+
+class Agent(Protocol):
+    """Whoever chooses moves. It gets views, never the truth, unless it is `cheating`."""
+
+    spec: str
+    cheating: bool
+
+    def start(self, game: Any, seat: int) -> None:
+        """A new game begins, in which the agent has `seat`; what it kept is to be forgotten."""
+
+    def choose(self, view: View, seed: int) -> int:
+        """The move to make; the same view and seed give the same move."""
+
+    def advise(self, view: View, seed: int) -> Advice:
+        """The move to make, with a value for every legal move."""
+
+    def learn(self, label: int) -> None:
+        """A move was made; `label` is all that the agent's seat learns from it."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A name for an agent: a class and the values that differ from its defaults."""
+
+    cls: type
+    values: dict[str, Any]
+    help: str
+
+    def options(self) -> dict[str, specs.Option]:
+        return options_of(self.cls) if issubclass(self.cls, Searcher) else {}
+
+
+SETTINGS: dict[str, Setting] = {
+    "random": Setting(PolicyPlayer, {"sense": 0.0}, "uniformly random legal moves"),
+    "rule-based": Setting(PolicyPlayer, {"sense": 1.0}, "the game's rules of thumb, no search"),
+    "flat": Setting(FlatMonteCarlo, {}, "flat Monte Carlo: as many playouts for every move"),
+    "uct": Setting(TreeSearch, {"worlds": "one"}, "UCT on one sampled deal (perfect information: the game)"),
+    "determinized": Setting(TreeSearch, {"worlds": "many"}, "UCT on many sampled deals, votes summed"),
+    "ismcts": Setting(TreeSearch, {}, "information-set MCTS: a new deal each iteration, one tree"),
+    "possible": Setting(
+        TreeSearch, {"worlds": "possible"}, "a tree over the moves that seats might hold"
+    ),
+    "cheating": Setting(TreeSearch, {"worlds": "true"}, "UCT on the real cards: the upper bound"),
+    "karamatic-mcts": Setting(
+        TreeSearch,
+        {
+            "iterations": 5000,
+            "worlds": "possible",
+            "top": 2.0,  # reward = points / 60
+            "c": 1.0,  # (1/√2)·√(2 ln N / n) = 1·√(ln N / n)
+            "expand": "all",
+            "opponents": "help",  # one reward, maximised at every node
+        },
+        "Karamatić 2016/17: MCTS for Briškola over possible moves, one reward for all nodes",
+    ),
+    "expert": Setting(TreeSearch, {}, "the strongest setting known for the game (see its page)"),
+}
+
+
+def make_agent(spec: str, game: Any = None) -> Agent:
+    """The agent that a string names.
+
+    >>> make_agent("ismcts:2000,c=0.9").iterations
+    2000
+    """
+    name, given = specs.split(spec)
+    if name not in SETTINGS:
+        raise UnknownName("agent", name, SETTINGS)
+    setting = SETTINGS[name]
+    values = dict(setting.values)
+    if name == "expert":
+        values |= _expert_values(game)
+    if values.get("worlds") == "true" and "worlds" in dict(given):
+        raise BadOption("cheating is what it is: worlds cannot be set")
+    values |= specs.read_options(
+        f"agent {name}", given, setting.options(), "iterations" if setting.options() else None
+    )
+    if values.get("worlds") == "true" and name != "cheating":
+        raise BadOption("worlds=true looks at hidden cards; its name is 'cheating'")
+    agent: Agent = setting.cls(spec=spec, **values)
+    return agent
+
+
+def _expert_values(game: Any) -> dict[str, Any]:
+    best = getattr(game, "expert", None)
+    if best is None:
+        what = f"{type(game).__name__} has" if game is not None else "without a game there is"
+        raise Unsupported(f"{what} no 'expert' setting; choose another agent, such as ismcts:1000")
+    name, given = specs.split(best)
+    options = SETTINGS[name].options()
+    return SETTINGS[name].values | specs.read_options("expert", given, options, "iterations")

@@ -1,0 +1,1 @@
+"""How to measure: matches on duplicate deals, and their statistics."""

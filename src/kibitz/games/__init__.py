@@ -1,0 +1,114 @@
+"""Which games there are, and how to get one from a string.
+
+A game is named by the table below, by an installed plug-in (entry point group `kibitz.games`), or
+by the path of a Python file: `briskola:seats=4`, `my_game.py`, `my_game.py:seats=3`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from kibitz import specs
+from kibitz.errors import BadGame, BadOption, InputError, UnknownName
+
+GAMES = {"briskola": "kibitz.games.briskola.rules:Briskola"}
+"""Name → module:class of the games that come with Kibitz."""
+
+
+def load(spec: str) -> Any:
+    """The game that a string names, with its parameters.
+
+    >>> load("briskola:seats=4").seats
+    4
+    """
+    name, given = _split(spec)
+    cls = game_class(name)
+    values = specs.read_options(f"game {name}", given, parameters(cls), None)
+    return cls(**values)
+
+
+def _split(spec: str) -> tuple[str, list[tuple[str | None, str]]]:
+    path, suffix, rest = spec.partition(".py")
+    if suffix and (not rest or rest.startswith(":")):
+        return path + suffix, specs.split("file" + rest)[1]
+    return specs.split(spec)
+
+
+def game_class(name: str) -> Any:
+    """The class of a game, by name or by file."""
+    if name.endswith(".py"):
+        return _from_file(Path(name))
+    plug_ins = {point.name: point for point in entry_points(group="kibitz.games")}
+    if name in GAMES:
+        module, _, cls = GAMES[name].partition(":")
+        return getattr(importlib.import_module(module), cls)
+    if name in plug_ins:
+        return plug_ins[name].load()
+    raise UnknownName("game", name, {*GAMES, *plug_ins}, hint=" A game of your own: its file, my_game.py.")
+
+
+def parameters(cls: Any) -> dict[str, specs.Option]:
+    """The parameters of a game as options; `choices` of the class limits their values."""
+    choices = getattr(cls, "choices", {})
+    return {
+        name: specs.Option(name, type(default), default, choices=tuple(choices.get(name, ())))
+        for name, default in cls._field_defaults.items()
+    }
+
+
+def _from_file(path: Path) -> Any:
+    """The one game class in a file, loaded as a module: Numba does not keep code of `__main__`."""
+    path = path.resolve()
+    # The name holds a digest of the path: two files of one name must never share machine code.
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"kibitz_game_{path.stem}_{digest}"
+    if name not in sys.modules:
+        if not path.is_file():
+            raise InputError(f"there is no file {path.name}; give the path of a Python file with a game")
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        sys.path.insert(0, str(path.parent))  # its neighbours can be imported
+        try:
+            spec.loader.exec_module(module)
+        except InputError:
+            del sys.modules[name]
+            raise
+        except Exception as error:
+            del sys.modules[name]
+            raise BadGame(f"{path.name} cannot be loaded: {type(error).__name__}: {error}") from error
+        finally:
+            sys.path.remove(str(path.parent))
+    found = [
+        thing
+        for thing in vars(sys.modules[name]).values()
+        if isinstance(thing, type) and hasattr(thing, "defaulted") and thing.__module__ == name
+    ]
+    if len(found) != 1:
+        names = ", ".join(cls.__name__ for cls in found) or "none"
+        raise BadGame(f"{path.name} must hold exactly one class marked @game; there is {names}")
+    return found[0]
+
+
+def game_spec(game: Any) -> str:
+    """The string of a game, with the parameters that differ from the defaults."""
+    cls = type(game)
+    name = next((n for n, where in GAMES.items() if where.endswith(":" + cls.__name__)), None)
+    if name is None:
+        name = getattr(sys.modules.get(cls.__module__), "__file__", None) or cls.__name__
+    changed = [
+        f"{field}={str(value).lower() if isinstance(value, bool) else value}"
+        for field, value in zip(cls._fields, game, strict=True)
+        if cls._field_defaults.get(field) != value
+    ]
+    return name + (":" + ",".join(changed) if changed else "")
+
+
+__all__ = ["GAMES", "BadOption", "game_class", "game_spec", "load", "parameters"]

@@ -1,0 +1,337 @@
+"""How plain Python rules become machine code: `@game`, `@component`, `@kernel`, `@entry`.
+
+This is the only module that touches Numba's compiler. Four decorators:
+
+| decorator    | on                         | makes                                                             |
+|--------------|----------------------------|-------------------------------------------------------------------|
+| `@kernel`    | a function                 | a helper that compiled code and the interpreter both can call     |
+| `@component` | a `NamedTuple` class       | an object whose methods compiled code can call (objective, policy)|
+| `@game`      | a `NamedTuple` class       | the same, completed with the defaults of `kibitz.protocol`        |
+| `@entry`     | a function                 | a door from Python into compiled code, cached on disk             |
+
+Compiled code finds a method by the class of its object: every method name is registered once
+with Numba for all named tuples and resolves to `getattr(the class, name)`. So a search is written
+once, and Numba makes a version of it for every game that is played.
+
+Rules for everything that is compiled: nothing is allocated (buffers are arguments owned by the
+caller), no objects, strings or exceptions, randomness only from an explicit `rng`. Then the same
+text runs interpreted, compiled and on a GPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import config, event, types
+from numba.extending import overload_method, register_jitable
+
+from kibitz.errors import BadGame
+
+_C = TypeVar("_C", bound=type)
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+
+def kernel(function: _F) -> _F:
+    """Mark a plain function as callable from compiled code; the interpreter calls it as it is."""
+    return register_jitable(function)  # type: ignore[no-any-return]
+
+
+_exposed: dict[str, int] = {}  # the number of arguments of every method name
+_fields: dict[str, str] = {}  # a class that has a field of the name
+# These belong to every tuple: a method of this name would never be called.
+_TUPLE_METHODS = frozenset({"count", "index"})
+
+
+def component(cls: _C) -> _C:
+    """Let compiled code call the methods of `cls`, a `NamedTuple` of numbers and arrays."""
+    fields = getattr(cls, "_fields", None)
+    if not fields:
+        raise BadGame(
+            f"{cls.__name__} has no fields; write it as a NamedTuple with at least one field "
+            f"(for example `seats: int = 2`)"
+        )
+    methods = {
+        name: len(inspect.signature(method).parameters)
+        for name, method in vars(cls).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+    if _TUPLE_METHODS & {*methods, *fields}:
+        raise BadGame(f"{cls.__name__}: 'count' and 'index' belong to tuples; choose other names")
+    _fields.update(dict.fromkeys(fields, cls.__name__))
+    clash = [*(set(fields) & {*_exposed, *methods}), *(set(methods) & set(_fields))]
+    if clash:
+        # Numba would take the field for the method.
+        raise BadGame(
+            f"{cls.__name__}: '{clash[0]}' is a field in one class and a method in another; "
+            f"compiled code cannot tell them apart, so give one of them another name"
+        )
+    for name, arity in methods.items():
+        _expose(cls, name, arity)
+    return cls
+
+
+def _expose(cls: type, name: str, arity: int) -> None:
+    """Register `name` with Numba once for all classes: two registrations break its lowering."""
+    if name in _exposed:
+        if _exposed[name] == arity:
+            return
+        raise BadGame(
+            f"{cls.__name__}.{name} takes {arity} arguments, but in other classes a method of this "
+            f"name takes {_exposed[name]}; give it that many, or another name"
+        )
+    _exposed[name] = arity
+
+    def resolve(instance: Any, *_arguments: Any) -> Any:
+        return getattr(instance.instance_class, name)
+
+    # Numba reads the number of arguments from the signature.
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    resolve.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(f"argument_{i}", positional) for i in range(arity)]
+    )
+    # Methods of rules are short and called everywhere: inlined, they run a fifth faster.
+    options = {"forceinline": True}
+    for kind in (types.NamedTuple, types.NamedUniTuple):
+        overload_method(kind, name, strict=False, jit_options=options)(resolve)
+
+
+def game(cls: _C) -> _C:
+    """Make a game of a `NamedTuple` with the methods of `kibitz.protocol.Game`.
+
+    Optional methods that the class leaves out get the protocol's defaults; `cls.defaulted` names
+    them, so that an algorithm can say what it misses.
+    """
+    from kibitz import protocol
+
+    missing = [name for name in protocol.REQUIRED if not hasattr(cls, name)]
+    if missing:
+        raise BadGame(
+            f"game {cls.__name__} lacks {', '.join(missing)}; "
+            f"kibitz.protocol.Game says what each of them does"
+        )
+    cls.defaulted = frozenset(name for name in protocol.OPTIONAL if name not in vars(cls))
+    for name in cls.defaulted:
+        setattr(cls, name, protocol.OPTIONAL[name])
+    return component(cls)
+
+
+# --- compiled entries -----------------------------------------------------------------------------
+
+
+class Entry:
+    """A function that Python calls and that runs compiled, with its machine code kept on disk.
+
+    Each combination of classes among the arguments (game, objective, policy) has a dispatcher of
+    its own whose cache folder is named by a digest of all sources that it can reach: an edited
+    rule can never be answered with the code of the old one.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._dispatchers: dict[tuple[type, ...], Any] = {}
+        self._seen: set[tuple[type, ...]] = set()
+
+    def __call__(self, *arguments: Any) -> Any:
+        if config.DISABLE_JIT:
+            return self.interpreted(*arguments)
+        classes = tuple([type(a) for a in arguments if isinstance(a, tuple)])
+        dispatcher = self._dispatchers.get(classes)
+        if dispatcher is None:
+            dispatcher = self._dispatcher(classes)
+        if classes not in self._seen:
+            with _announced(self, classes):
+                result = dispatcher(*arguments)
+            self._seen.add(classes)
+            return result
+        return dispatcher(*arguments)
+
+    def interpreted(self, *arguments: Any) -> Any:
+        """Run the same text in the Python interpreter, for reading, debugging and comparing."""
+        with np.errstate(over="ignore"):  # the random generator wraps around on purpose
+            return self.function(*[_as_records(a) for a in arguments])
+
+    def _dispatcher(self, classes: tuple[type, ...]) -> Any:
+        with _lock:
+            if classes not in self._dispatchers:
+                modules = (self.function.__module__, *(cls.__module__ for cls in classes))
+                folder = cache_folder(modules)
+                before = config.CACHE_DIR
+                try:
+                    config.CACHE_DIR = "" if folder is None else str(folder)
+                    jit = numba.njit(nogil=True, cache=folder is not None)
+                    self._dispatchers[classes] = jit(self.function)
+                finally:
+                    config.CACHE_DIR = before
+            return self._dispatchers[classes]
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Make `function` a door from Python into compiled code."""
+    return Entry(function)
+
+
+_lock = threading.RLock()
+
+
+def _as_records(argument: Any) -> Any:
+    """Structured arrays as record arrays, whose items have attributes in the interpreter."""
+    if isinstance(argument, np.ndarray) and argument.dtype.names:
+        return argument.view(np.recarray)
+    if isinstance(argument, tuple) and any(isinstance(a, np.ndarray) for a in argument):
+        return type(argument)(*[_as_records(a) for a in argument])
+    return argument
+
+
+# --- the first compilation, announced -------------------------------------------------------------
+
+CompileReport = Callable[[str, int, float, bool], None]
+"""Called with (what is compiled, functions so far, seconds so far, whether it is done)."""
+
+
+def _one_line(what: str, functions: int, _seconds: float, done: bool) -> None:
+    if functions == 1 and not done:
+        print(f"kibitz: compiling {what}, once …", file=sys.stderr, flush=True)
+
+
+compile_report: CompileReport = _one_line
+
+
+class _Count(event.Listener):  # type: ignore[misc]
+    """Counts the functions that Numba compiles; code served from the cache is not compiled."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.functions, self.began = what, 0, time.perf_counter()
+
+    def on_start(self, _event: Any) -> None:
+        self.functions += 1
+        compile_report(self.what, self.functions, time.perf_counter() - self.began, False)
+
+    def on_end(self, _event: Any) -> None:
+        pass
+
+
+@contextmanager
+def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
+    played = [cls.__name__ for cls in classes if hasattr(cls, "defaulted")]
+    what = f"{compiled.__name__.replace('_', ' ')}{' for ' if played else ''}{', '.join(played)}"
+    count = _Count(what)
+    with event.install_listener("numba:compile", count):
+        yield
+    if count.functions:
+        compile_report(what, count.functions, time.perf_counter() - count.began, True)
+
+
+# --- the cache room -------------------------------------------------------------------------------
+
+
+def cache_root() -> Path:
+    """The folder of all compiled code: `KIBITZ_CACHE_DIR`, or the user's cache folder."""
+    chosen = os.environ.get("KIBITZ_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("kibitz")) / "compiled"
+
+
+def cache_folder(modules: tuple[str, ...]) -> Path | None:
+    """Where code compiled from `modules` lives, or None if nothing can be written there."""
+    digest = hashlib.sha256(_flags().encode())
+    for name, text in sorted(_reachable_sources(modules).items()):
+        digest.update(name.encode() + b"\0" + text + b"\0")
+    folder = cache_root() / digest.hexdigest()[:16]
+    return folder if _is_writable(folder) else None
+
+
+@cache
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        print(
+            f"kibitz: {folder} is not writable ({error.strerror}), so compiled code is not kept; "
+            f"set KIBITZ_CACHE_DIR to a writable folder",
+            file=sys.stderr,
+        )
+        return False
+
+
+def _flags() -> str:
+    """Everything but the sources that changes the machine code."""
+    numba_flags = (config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT)
+    return f"{numba.__version__} {np.__version__} {sys.version_info[:3]} {numba_flags}"
+
+
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+\(?([\w, ]*)|import\s+([\w., ]+))", re.M)
+
+
+def _reachable_sources(modules: tuple[str, ...]) -> dict[str, bytes]:
+    """The sources of `modules` and of all they import from Kibitz or from their own home.
+
+    Numba looks only at the file of the entry itself and would not see an edit anywhere else.
+    """
+    sources: dict[str, bytes] = {}
+    waiting = list(modules)
+    homes = [_home(name) for name in modules]
+    while waiting:
+        name = waiting.pop()
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if name in sources or not file or not any(home(name, file) for home in homes):
+            continue
+        sources[name] = Path(file).read_bytes()
+        package = getattr(module, "__package__", "") or ""
+        for source, names, plain in _IMPORT.findall(sources[name].decode()):
+            if source.startswith("."):
+                up = len(source) - len(source.lstrip("."))
+                parts = package.split(".")[: len(package.split(".")) - up + 1]
+                source = ".".join([*parts, source.lstrip(".")]).strip(".")
+            waiting += [f"{source}.{n.split(' as ')[0].strip()}" for n in names.split(",")]
+            waiting += [source, *(n.split(" as ")[0].strip() for n in plain.split(","))]
+    return sources
+
+
+def _home(name: str) -> Callable[[str, str], bool]:
+    """Whether a module belongs to the same package as `name`, or lies in the same folder."""
+    top = name.split(".")[0]
+    file = getattr(sys.modules.get(name), "__file__", None)
+    folder = Path(file).parent if file and "." not in name else None
+
+    def is_home(other: str, other_file: str) -> bool:
+        return other.split(".")[0] in (top, "kibitz") or Path(other_file).parent == folder
+
+    return is_home
+
+
+def clear_cache() -> int:
+    """Delete all compiled code; the number of bytes that were freed."""
+    root = cache_root()
+    freed = cache_size()
+    shutil.rmtree(root, ignore_errors=True)
+    _is_writable.cache_clear()
+    return freed
+
+
+def cache_size() -> int:
+    """Bytes of compiled code on disk."""
+    return sum(file.stat().st_size for file in cache_root().rglob("*") if file.is_file())

@@ -1,0 +1,122 @@
+"""Positions as objects: the state (whole truth) and the view (what one seat knows).
+
+These are for people and scripts: checked, printable, interpreted. Search and arena work on the
+arrays behind them with compiled code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import IllegalMove
+from kibitz.rng import stream
+
+
+class _Position:
+    """A game and one record."""
+
+    def __init__(self, game: Any, array: NDArray[Any] | None = None) -> None:
+        self.game = game
+        self.array = np.zeros(1, game.state) if array is None else array
+        self.record = self.array.view(np.recarray)[0]
+
+    @property
+    def mover(self) -> int:
+        """The seat that decides."""
+        return int(self.game.mover(self.record))
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.game.is_over(self.record))
+
+    def legal_moves(self) -> list[int]:
+        """The mover's moves, as numbers."""
+        if self.is_over:
+            return []
+        buffer = np.zeros(self.game.max_moves, np.int64)
+        return [int(move) for move in buffer[: self.game.legal(self.record, buffer)]]
+
+    def move_texts(self) -> list[str]:
+        """The mover's moves, as people write them."""
+        return [self.game.move_text(move) for move in self.legal_moves()]
+
+
+class State(_Position):
+    """The whole truth of a game in progress.
+
+    >>> import kibitz
+    >>> state = kibitz.deal("briskola", seed=7)
+    >>> state.move_texts()
+    ['11B', '1B', '12D']
+    >>> state.play("cavallo di denari")
+    >>> state.mover
+    1
+    """
+
+    def view(self, seat: int | None = None) -> View:
+        """What `seat` (the mover, if not said) can see."""
+        return View(self.game, self.mover if seat is None else seat, self.array)
+
+    def play(self, move: int | str) -> None:
+        """Make a move, given as number or text; `IllegalMove` names the legal ones."""
+        if self.is_over:
+            raise IllegalMove(f"'{move}' cannot be played: the game is over")
+        number = self.game.parse_move(move) if isinstance(move, str) else int(move)
+        if number not in self.legal_moves():
+            raise IllegalMove(
+                f"'{self.game.move_text(number)}' cannot be played by seat {self.mover}; "
+                f"legal are {' '.join(self.move_texts())}"
+            )
+        self.game.play(self.record, np.int64(number))
+
+    def settle_chance(self, seed: int, *path: int) -> None:
+        """Settle the chance event that is due, from the stream that `seed` and `path` name."""
+        with np.errstate(over="ignore"):
+            self.game.deal(self.record, stream(seed, *path))
+
+    def returns(self) -> list[float]:
+        """The score of every seat so far."""
+        out = np.zeros(self.game.seats)
+        self.game.returns(self.record, out)
+        return [float(x) for x in out]
+
+    def __str__(self) -> str:
+        return str(self.game.picture(self.record, max(0, self.mover)))
+
+
+class View(_Position):
+    """What one seat knows of a position: all else is blank, so agents may get it.
+
+    >>> import kibitz
+    >>> print(kibitz.deal("briskola", seed=7).view(0))
+    trump  denari (1D)
+    stock  34 cards, 1D face up
+    <BLANKLINE>
+    seat 1              0 points   ▒▒ ▒▒ ▒▒
+    you                 0 points   12D 11B 1B
+    """
+
+    def __init__(self, game: Any, seat: int, truth: NDArray[Any]) -> None:
+        super().__init__(game, truth.copy())
+        self.seat = seat
+        game.hide(self.record, seat)
+
+    def world(self, seed: int) -> State:
+        """A random truth that agrees with the view."""
+        world = State(self.game, self.array.copy())
+        with np.errstate(over="ignore"):
+            self.game.resample(world.record, self.seat, stream(seed))
+        return world
+
+    def __str__(self) -> str:
+        return str(self.game.picture(self.record, self.seat))
+
+
+def deal(game: Any, seed: int) -> State:
+    """The first position of a game: deal number `seed`."""
+    state = State(game)
+    state.settle_chance(seed)
+    return state

@@ -1,0 +1,217 @@
+"""What a game is: the one place that says which methods the rules of a game consist of.
+
+A game is a `NamedTuple` of its parameters, marked with `@game`. A position is one NumPy record of
+the game's `state` type. Methods get the game as their first argument and write into buffers that
+they are given; they allocate nothing, raise nothing and draw random numbers only from `rng`
+(`kibitz.rng.below(rng, n)`), so that the same text runs interpreted, compiled and on a GPU.
+
+Three words are used strictly. The **state** is the whole truth. A **view** is a state from which
+`hide` has blanked all that one seat cannot know. A **world** is a view that `resample` has filled
+again with a random truth that agrees with it. Agents get views and nothing else.
+
+The laws, which `kibitz.testing.check_game` tests:
+
+- `hide(resample(hide(state))) == hide(state)` for every seat;
+- every world that agrees with a view is equally likely;
+- two truths with the same view give the same legal moves and, for one seed, the same advice;
+- a move that `legal` lists is one that `play` accepts, and no other is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from kibitz.kernel import kernel
+from kibitz.rng import below
+
+CHANCE = -1
+"""What `mover` returns while a chance event is due, for `deal` to settle."""
+
+SILENT = -1
+"""The label of a move from which an observer learns nothing."""
+
+
+class Game(Protocol):
+    """The methods of a game. The first nine names are required, the others have defaults."""
+
+    state: ClassVar[np.dtype[Any]]
+    """The type of a position, of fixed size. `i8` fields are the easy choice. Fields of few bytes
+    are quicker to copy, but must be cast to `np.int64` before they are shifted, returned or
+    mixed with signed numbers (unsigned and signed together become a float)."""
+
+    max_moves: int
+    """At most so many moves are legal (or `possible`) at once: the size of the callers' buffers."""
+
+    max_plies: int
+    """At most so many moves are played in a game."""
+
+    def deal(self, state: Any, rng: Any) -> None:
+        """Settle the chance event that is due: the first shuffle (on a record of zeros), dice."""
+
+    def mover(self, state: Any) -> int:
+        """The seat that decides now, or `CHANCE` while `deal` is due."""
+
+    def legal(self, state: Any, moves: Any) -> int:
+        """Write the mover's legal moves into `moves` and return how many there are (never 0)."""
+
+    def play(self, state: Any, move: int) -> None:
+        """Carry out a legal move, in place."""
+
+    def is_over(self, state: Any) -> bool:
+        """Whether the game has ended."""
+
+    def returns(self, state: Any, out: Any) -> None:
+        """Write the game's own score, one number per seat (partners: their common score)."""
+
+    def hide(self, state: Any, seat: int) -> None:
+        """Blank in place all that `seat` cannot know, leaving no trace of its order either."""
+
+    def resample(self, view: Any, seat: int, rng: Any) -> None:
+        """Fill every blank of a view: a uniformly random world that agrees with it."""
+
+    def team(self, seat: int) -> int:
+        """The number of the side that `seat` plays for."""
+
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score that `returns` can give."""
+
+    def random_move(self, state: Any, moves: Any, rng: Any) -> int:
+        """A uniformly random legal move, by a quicker way than listing all of them."""
+
+    def sensible_move(self, state: Any, moves: Any, rng: Any) -> int:
+        """A move as a sensible person would choose it, from nothing but what the mover sees.
+
+        It is the game's rule-based agent, and its playout policy.
+        """
+
+    def label(self, state: Any, move: int, observer: int) -> int:
+        """A code of all that `observer` learns from `move`, asked before it is played.
+
+        A public move is its own label. A move that reveals more to the observer (a card that it
+        draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`.
+        """
+
+    def possible(self, view: Any, moves: Any) -> int:
+        """Write the moves that the mover may be able to make as far as the view tells."""
+
+    def grant(self, view: Any, move: int, rng: Any) -> None:
+        """Fill blanks of the view so that the mover can make the possible move `move`."""
+
+    def worlds_left(self, view: Any, seat: int) -> int:
+        """How many worlds agree with the view, if each of them is small enough to be solved
+        exactly; else 0."""
+
+    def world(self, view: Any, seat: int, number: int) -> None:
+        """Fill the view with world `number` of `worlds_left`."""
+
+    def move_text(self, move: int) -> str:
+        """A move as people write it."""
+
+    def parse_move(self, text: str) -> int:
+        """The move that people mean by `text`; `ParseError` says what is understood."""
+
+    def picture(self, view: Any, seat: int) -> str:
+        """The position as `seat` sees it, for a terminal."""
+
+    def inventory(self, state: Any) -> list[int]:
+        """Every card of a position, wherever it is: the same cards at every moment of a game."""
+
+
+REQUIRED = (
+    *("state", "max_moves", "max_plies", "seats"),
+    *("deal", "mover", "legal", "play", "is_over", "returns"),
+)
+
+
+def hide(game, state, seat):
+    """Nothing is hidden in a game of perfect information."""
+
+
+def resample(game, view, seat, rng):
+    """Nothing was hidden, so the view is the world."""
+
+
+def team(game, seat):
+    """Everybody plays for himself."""
+    return seat
+
+
+def score_range(game):
+    """A game that does not say otherwise scores from 0 to 1."""
+    return 0.0, 1.0
+
+
+def random_move(game, state, moves, rng):
+    """List all moves and take one."""
+    return moves[below(rng, game.legal(state, moves))]
+
+
+def sensible_move(game, state, moves, rng):
+    """No better idea than a random move."""
+    return game.random_move(state, moves, rng)
+
+
+def label(game, state, move, observer):
+    """All moves are public."""
+    return move
+
+
+def possible(game, view, moves):
+    """The mover is known to be able to make its legal moves."""
+    return game.legal(view, moves)
+
+
+def grant(game, view, move, rng):
+    """A legal move needs nothing to be filled in."""
+
+
+def worlds_left(game, view, seat):
+    """Not said: no ending is solved exactly."""
+    return 0
+
+
+def world(game, view, seat, number):
+    """There is only one."""
+
+
+def move_text(game, move):
+    """The number of the move."""
+    return str(move)
+
+
+def parse_move(game, text):
+    """The number of the move."""
+    from kibitz.errors import ParseError
+
+    try:
+        return int(text)
+    except ValueError:
+        raise ParseError(f"'{text}' is no move; a move of this game is a whole number") from None
+
+
+def picture(game, view, seat):
+    """The fields of the record, one a line."""
+    return "\n".join(f"{name:>12}  {view[name]}" for name in view.dtype.names)
+
+
+def inventory(game, state):
+    """A game that does not say has no cards to count."""
+    return []
+
+
+OPTIONAL: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(hide, resample, team, score_range, random_move, sensible_move, label, possible, grant),
+        *(worlds_left, world, move_text, parse_move, picture, inventory),
+    )
+}
+
+
+@kernel
+def awaits_move(game, state):
+    """Whether a seat must decide: the game is not over and no chance event is due."""
+    return not game.is_over(state) and game.mover(state) >= 0

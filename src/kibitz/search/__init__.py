@@ -1,0 +1,1 @@
+"""How Kibitz thinks: one file an algorithm, generic over games."""

@@ -1,0 +1,66 @@
+"""What a search found out: one row per legal move, and how it was found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One legal move: its value for the asking seat, how sure that is, how often it was tried."""
+
+    move: int
+    text: str
+    value: float
+    stderr: float
+    visits: int
+    available: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The move to make and the evidence for it."""
+
+    best: int
+    rows: tuple[Row, ...]
+    seat: int
+    agent: str
+    unit: str
+    """What `value` counts: points, chance to win, or the agent's own mixture."""
+    iterations: int
+    worlds: int
+    seconds: float
+    seed: int
+    exact: bool = False
+
+    @property
+    def best_text(self) -> str:
+        return next(row.text for row in self.rows if row.move == self.best)
+
+    def ranked(self) -> list[Row]:
+        """The rows, best first."""
+        return sorted(self.rows, key=lambda r: (r.move != self.best, -r.visits, -r.value))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, the same that `--json` prints."""
+        return {**asdict(self), "best_text": self.best_text, "rows": [asdict(r) for r in self.rows]}
+
+    def __str__(self) -> str:
+        lines = [f"  {'move':<8} {self.unit:>16} {'±':>8} {'visits':>8} {'available':>10}"]
+        for row in self.ranked():
+            mark = "▸" if row.move == self.best else " "
+            error = f"{row.stderr:.3f}" if math.isfinite(row.stderr) else "–"
+            lines.append(
+                f"{mark} {row.text:<8} {row.value:>16.3f} {error:>8} {row.visits:>8} {row.available:>10}"
+            )
+        how = "exact" if self.exact else f"{self.iterations:,} iterations"
+        lines.append(
+            f"  {self.agent}: {how}, {self.worlds:,} worlds, {self.seconds:.3f} s, seed {self.seed}"
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"

@@ -1,0 +1,23 @@
+"""Flat Monte Carlo: every legal move gets the same number of playouts, each in a fresh world."""
+
+from __future__ import annotations
+
+from kibitz.kernel import entry
+from kibitz.search.objective import play_out
+
+
+@entry
+def sample(game, objective, policy, root, seat, playouts, world, moves, values, sums, squares, rng):
+    """Add `playouts` results per legal move to `sums` and `squares`; the number of moves."""
+    n = game.legal(root[0], moves)
+    for i in range(n):
+        for _ in range(playouts):
+            world[0] = root[0]
+            game.resample(world[0], seat, rng)
+            game.legal(root[0], moves)  # playouts use the same buffer
+            game.play(world[0], moves[i])
+            play_out(game, policy, world[0], moves, rng)
+            objective.value(game, world[0], values)
+            sums[i] += values[seat]
+            squares[i] += values[seat] * values[seat]
+    return n

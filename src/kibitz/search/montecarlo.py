@@ -1,0 +1,451 @@
+"""The searches as agents: flat Monte Carlo and the one tree search with all its options."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.errors import Unsupported
+from kibitz.kernel import entry
+from kibitz.position import State, View
+from kibitz.rng import stream
+from kibitz.search import exact, flat, tree
+from kibitz.search.advice import Advice, Row
+from kibitz.search.objective import Habit, Score, score
+from kibitz.specs import Duration, Option
+
+OBJECTIVES = {"points": 0.0, "wins": 1.0}
+PLAYOUTS = {"random": 0.0, "sensible": 1.0}
+SELECT = {"ucb1": tree.UCB1, "ucb1-tuned": tree.UCB1_TUNED, "greedy": tree.GREEDY}
+EXPAND = {"one": tree.EXPAND_ONE, "all": tree.EXPAND_ALL, "path": tree.EXPAND_PATH}
+BACKUP = {"mean": tree.BACKUP_MEAN, "power": tree.BACKUP_POWER, "proved": tree.BACKUP_PROVED}
+WORLDS = {
+    "fresh": tree.FRESH,
+    "one": tree.GIVEN,
+    "many": tree.GIVEN,
+    "possible": tree.POSSIBLE,
+    "true": tree.GIVEN,
+}
+
+
+def _option(default: Any, help: str, **limits: Any) -> Any:
+    """An option of an agent, with what `kibitz agents` says about it."""
+    return field(default=default, metadata={"help": help, **limits})
+
+
+def options_of(cls: type) -> dict[str, Option]:
+    """The options that an agent's string may set."""
+    found = {}
+    for f in cls.__dataclass_fields__.values():  # type: ignore[attr-defined]
+        if f.metadata:
+            limits = dict(f.metadata)
+            kind = limits.pop("kind", None) or type(f.default)
+            found[f.name] = Option(f.name, kind, f.default, **limits)
+    return found
+
+
+@dataclass
+class Statistics:
+    """What is known about each legal move at the root."""
+
+    moves: list[int]
+    visits: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    available: NDArray[np.float64]
+    iterations: int = 0
+    worlds: int = 0
+    exact: bool = False
+
+    @classmethod
+    def of(cls, moves: list[int]) -> Statistics:
+        return cls(moves, *(np.zeros(len(moves)) for _ in range(4)))
+
+    def means(self) -> NDArray[np.float64]:
+        return self.sums / np.maximum(self.visits, 1)
+
+    def best(self, by_value: bool) -> int:
+        """The index of the move to make: the first of those with the most visits (or value)."""
+        means = np.where(self.visits > 0, self.means(), -np.inf)
+        keys = (self.visits, means) if by_value else (means, self.visits)
+        order = np.lexsort((-np.arange(len(self.moves)), *keys))
+        return int(order[-1])
+
+    def advice(self, agent: Searcher, view: View, objective: Score, seconds: float, seed: int) -> Advice:
+        scale, shift, unit = _unit(objective)
+        means = self.means()
+        rows = []
+        for i, move in enumerate(self.moves):
+            n = self.visits[i]
+            spread = max(0.0, self.squares[i] / n - means[i] ** 2) if n else math.inf
+            error = scale * math.sqrt(spread / (n - 1)) if n > 1 else math.inf
+            rows.append(
+                Row(
+                    move,
+                    view.game.move_text(move),
+                    float(scale * means[i] + shift) if n else math.nan,
+                    0.0 if self.exact and self.worlds == 1 else error,
+                    int(n),
+                    int(self.available[i]),
+                )
+            )
+        return Advice(
+            self.moves[self.best(agent.chooses_by_value)],
+            *(tuple(rows), view.seat, agent.spec, unit),
+            *(self.iterations, self.worlds, seconds, seed, self.exact),
+        )
+
+
+def _unit(objective: Score) -> tuple[float, float, str]:
+    """How to print a value: as points of the game, as a chance to win, or as it is."""
+    if objective.wins == 0.0:
+        return objective.span / objective.top, objective.low, "points"
+    if objective.wins == 1.0:
+        return 1.0 / objective.top, 0.0, "chance to win"
+    return 1.0 / objective.top, 0.0, "points and win"
+
+
+@dataclass
+class Searcher:
+    """An agent that looks ahead: what flat Monte Carlo and tree search have in common."""
+
+    iterations: int = _option(1000, "playouts for one decision", least=1)
+    objective: float = _option(
+        0.0,
+        "what to strive for: points, wins, or the weight of winning between them",
+        kind=float,
+        choices=tuple(OBJECTIVES),
+        least=0,
+        most=1,
+    )
+    top: float = _option(1.0, "the best value; others are scaled to 0 … top", least=1e-9)
+    playout: float = _option(
+        0.0,
+        "moves of a playout: random, sensible (the game's rules of thumb), or the share of these",
+        kind=float,
+        choices=tuple(PLAYOUTS),
+        least=0,
+        most=1,
+    )
+    endings: int = _option(
+        0, "solve a position exactly when at most so many worlds are left; 0: never", least=0
+    )
+    spec: str = ""
+    cheating: bool = False
+    chooses_by_value: bool = True
+    _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.objective = OBJECTIVES.get(self.objective, self.objective)  # type: ignore[call-overload]
+        self.playout = PLAYOUTS.get(self.playout, self.playout)  # type: ignore[call-overload]
+
+    def start(self, game: Any, seat: int) -> None:
+        """A new game begins."""
+
+    def learn(self, label: int) -> None:
+        """The seat has seen a move."""
+
+    def choose(self, view: View, seed: int) -> int:
+        """The move to make."""
+        found = self._think(view, seed)
+        return found.moves[found.best(self.chooses_by_value)]
+
+    def advise(self, view: View, seed: int) -> Advice:
+        """The move to make, with what is known about all of them."""
+        began = time.perf_counter()
+        found = self._think(view, seed)
+        return found.advice(self, view, self._objective(view.game), time.perf_counter() - began, seed)
+
+    def _objective(self, game: Any) -> Score:
+        return score(game, self.objective, self.top)
+
+    def _think(self, view: View, seed: int) -> Statistics:
+        if self.endings > 0 and not self.cheating:
+            worlds = int(view.game.worlds_left(view.record, view.seat))
+            if 0 < worlds <= self.endings:
+                return self._solve(view, worlds)
+        return self._search(view, seed)
+
+    def _solve(self, view: View, worlds: int) -> Statistics:
+        """The exact values, averaged over all worlds that are left."""
+        game = view.game
+        found = Statistics.of(view.legal_moves())
+        stack = self._kept("stack", game, lambda: exact.stack(game))
+        moves = np.zeros(game.max_moves, np.int64)
+        exact.solve_worlds(
+            *(game, self._objective(game), view.array, view.seat, worlds, two_sides(game)),
+            *(moves, found.sums, found.squares, stack),
+        )
+        found.visits[:] = found.available[:] = found.worlds = worlds
+        found.exact = True
+        return found
+
+    def _search(self, view: View, seed: int) -> Statistics:
+        raise NotImplementedError
+
+    def _kept(self, name: str, game: Any, make: Any) -> Any:
+        """Memory that is made once for a game and used for every decision."""
+        key = (name, type(game), game)  # tuples of two games may be equal
+        if key not in self._prepared:
+            self._prepared[key] = make()
+        return self._prepared[key]
+
+
+def two_sides(game: Any) -> bool:
+    """Whether the seats make up two sides, whose interests are opposite."""
+    return len({int(game.team(seat)) for seat in range(game.seats)}) == 2
+
+
+@dataclass
+class FlatMonteCarlo(Searcher):
+    """Every legal move gets the same number of playouts, each in a freshly sampled world."""
+
+    def _search(self, view: View, seed: int) -> Statistics:
+        game = view.game
+        found = Statistics.of(view.legal_moves())
+        each = max(1, self.iterations // len(found.moves))
+        world = np.zeros(1, game.state)
+        moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
+        flat.sample(
+            *(game, self._objective(game), Habit(self.playout), view.array, view.seat, each),
+            *(world, moves, values, found.sums, found.squares, stream(seed)),
+        )
+        found.visits[:] = found.available[:] = each
+        found.iterations = found.worlds = each * len(found.moves)
+        return found
+
+
+_TIMED_NODES = 1 << 20
+"""Memory of a search that is limited by time; when it is full, the tree grows no more."""
+_CHUNK_SECONDS = 0.02
+
+
+@dataclass
+class TreeSearch(Searcher):
+    """Monte Carlo tree search in all its kinds; the named agents are settings of it."""
+
+    time: float | None = _option(None, "time for one decision, instead of iterations", kind=Duration)
+    worlds: str = _option(
+        "fresh",
+        "fresh: a new deal each iteration; one or many: deals with a tree each; possible: a tree "
+        "over the moves that seats might hold; true: the real cards (cheating)",
+        choices=tuple(WORLDS),
+    )
+    trees: int = _option(20, "how many deals, with worlds=many", least=1)
+    select: str = _option("ucb1", "how to choose between moves in the tree", choices=tuple(SELECT))
+    c: float = _option(0.7, "weight of exploration", least=0)
+    inside: bool = _option(False, "c inside the root: √(c·ln N / n)")
+    expand: str = _option(
+        "one", "new nodes: one move, all moves, or the whole path", choices=tuple(EXPAND)
+    )
+    backup: str = _option("mean", "how values move up", choices=tuple(BACKUP))
+    p: float = _option(1.0, "exponent of the power mean, with backup=power", least=1)
+    chosen: str = _option(
+        "visits", "the final choice: most visits or best value", choices=("visits", "value")
+    )
+    opponents: str = _option(
+        "own",
+        "what others strive for in the tree: their own value, or help: the searcher's",
+        choices=("own", "help"),
+    )
+    infosets: str = _option(
+        "moves",
+        "what tells positions in the tree apart: the moves played, or all that the seat has seen "
+        "(full: drawn cards too)",
+        choices=("moves", "full"),
+    )
+    playouts: int = _option(1, "playouts a leaf", least=1)
+    threads: int = _option(1, "independent trees on as many threads, summed", least=1, most=256)
+    keep: bool = _option(False, "keep the tree between moves")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.cheating = self.worlds == "true"
+        self.chooses_by_value = self.chosen == "value"
+        self._trees: list[tree.Buffers] | None = None  # kept between moves
+
+    def start(self, game: Any, seat: int) -> None:
+        self._trees = None
+
+    def learn(self, label: int) -> None:
+        """Walk into the kept trees along what the seat has seen."""
+        if self._trees is not None:
+            moved = []
+            for old in self._trees:
+                new = old._replace(nodes=np.zeros_like(old.nodes), slots=np.zeros_like(old.slots))
+                new = new._replace(used=np.ones(1, np.int64))
+                if not tree.descend(old, new, label):
+                    self._trees = None
+                    return
+                moved.append(new)
+            self._trees = moved
+
+    def _check(self, game: Any) -> None:
+        hidden = "hide" not in game.defaulted
+        if self.worlds == "possible" and hidden and "possible" in game.defaulted:
+            raise Unsupported(
+                f"worlds=possible needs the methods 'possible' and 'grant' of {type(game).__name__}; "
+                f"choose worlds=fresh, or write them as kibitz.protocol says"
+            )
+        if self.backup != "mean":
+            if not two_sides(game):
+                raise Unsupported(f"backup={self.backup} needs two sides; choose backup=mean")
+            if hidden and self.worlds in ("fresh", "possible"):
+                raise Unsupported(
+                    f"backup={self.backup} needs positions that are known in the tree; choose "
+                    f"worlds=one, many or true, or backup=mean"
+                )
+        if self.keep and self.worlds in ("one", "many") and hidden:
+            raise Unsupported("keep=true would keep one guess of the hidden cards; use worlds=fresh")
+
+    def _options(self) -> tree.Options:
+        return tree.Options(
+            WORLDS[self.worlds],
+            *(SELECT[self.select], self.c, self.inside, EXPAND[self.expand], BACKUP[self.backup]),
+            *(self.p, self.opponents == "help"),
+            self.infosets == "full" and self.worlds in ("fresh", "possible"),
+            self.playouts,
+        )
+
+    def _capacity(self, game: Any, iterations: int) -> int:
+        each = {"one": 1, "all": game.max_moves, "path": game.max_plies}[self.expand]
+        each += self.infosets == "full"
+        return min(_TIMED_NODES, iterations * each + game.max_moves + 2)
+
+    def _search(self, view: View, seed: int) -> Statistics:
+        game = view.game
+        self._check(game)
+        found = Statistics.of(view.legal_moves())
+        if self.threads == 1:
+            self._grow(view, found, seed, 0)
+            return found
+        shares = [Statistics.of(found.moves) for _ in range(self.threads)]
+        if self._trees is None and self.keep:
+            self._trees = [self._memory(game, thread) for thread in range(self.threads)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(lambda t: self._grow(view, shares[t], seed, t), range(self.threads)))
+        for share in shares:
+            for name in ("visits", "sums", "squares", "available"):
+                getattr(found, name)[:] += getattr(share, name)
+            found.iterations += share.iterations
+            found.worlds += share.worlds
+        return found
+
+    def _memory(self, game: Any, thread: int) -> tree.Buffers:
+        capacity = _TIMED_NODES if self.time else self._capacity(game, self._share(thread))
+        if self.keep:
+            capacity = min(_TIMED_NODES, 4 * capacity)
+        return tree.buffers(game, capacity)
+
+    def _share(self, thread: int) -> int:
+        """The iterations of one thread: together they make up the number asked for."""
+        return self.iterations // self.threads + (thread < self.iterations % self.threads)
+
+    def _grow(self, view: View, found: Statistics, seed: int, thread: int) -> None:
+        """Grow the trees of one thread and add what the root has learned to `found`."""
+        game = view.game
+        kept = self._trees is not None
+        if self.keep and self._trees is None:
+            self._trees = [self._memory(game, 0)]
+        memory = (
+            self._trees[thread]
+            if self._trees is not None
+            else self._kept(f"tree {thread}", game, lambda: self._memory(game, thread))
+        )
+        root, trees = view.array, 1
+        if self.worlds in ("one", "many"):
+            root, trees = np.zeros(1, game.state), self.trees if self.worlds == "many" else 1
+        for number in range(trees):
+            rng = stream(seed, thread, number)
+            if self.worlds in ("one", "many"):
+                tree.sample_world(game, view.array, view.seat, root, rng)
+            iterations = self._share(thread)
+            iterations = iterations // trees + (number < iterations % trees)
+            done = self._run(game, root, view.seat, memory, iterations, trees, not kept, rng)
+            found.iterations += done
+            found.worlds += done if self.worlds in ("fresh", "possible") else 1
+            self._add(memory, found)
+
+    def _run(
+        self, game: Any, root: Any, seat: int, memory: tree.Buffers, iterations: int, trees: int,
+        fresh_tree: bool, rng: Any,
+    ) -> int:  # fmt: skip
+        """Search until the iterations or the time are used up; how many iterations it were."""
+        parts = (game, self._objective(game), Habit(self.playout), self._options(), root, seat, memory)
+        if self.time is None:
+            return int(tree.search(*parts, iterations, fresh_tree, rng))
+        tree.search(*parts, 0, fresh_tree, rng)  # loads the code, so that it does not cost time
+        began, limit = time.perf_counter(), self.time / trees
+        done, chunk = 0, 64
+        while True:
+            before = time.perf_counter()
+            ran = int(tree.search(*parts, chunk, False, rng))
+            done += ran
+            now = time.perf_counter()
+            left = limit - (now - began)
+            if left <= 0 or ran < chunk:
+                return done
+            chunk = max(1, int(chunk * min(left, _CHUNK_SECONDS) / max(now - before, 1e-6)))
+
+    @staticmethod
+    def _add(memory: tree.Buffers, found: Statistics) -> None:
+        nodes = memory.nodes
+        places = {move: i for i, move in enumerate(found.moves)}
+        number = int(nodes[tree.ROOT]["child"])
+        while number != tree.NO_NODE:
+            node = nodes[number]
+            i = places.get(int(node["key"]))
+            if i is not None:
+                found.visits[i] += node["visits"]
+                found.sums[i] += node["value"]
+                found.squares[i] += node["squares"]
+                found.available[i] += node["available"]
+            number = int(node["sibling"])
+
+
+@entry
+def pick(game, policy, view, moves, rng):
+    """The move of a policy."""
+    return policy.choose(game, view[0], moves, rng)
+
+
+@dataclass
+class PolicyPlayer:
+    """An agent that does not look ahead: random, or by the game's rules of thumb."""
+
+    sense: float = 0.0
+    spec: str = ""
+    cheating: bool = False
+
+    def start(self, game: Any, seat: int) -> None:
+        """A new game begins."""
+        if self.sense > 0 and "sensible_move" in game.defaulted:
+            raise Unsupported(
+                f"{type(game).__name__} has no rules of thumb (method 'sensible_move') for a "
+                f"rule-based agent; let a search play, such as ismcts:1000"
+            )
+
+    def learn(self, label: int) -> None:
+        """The seat has seen a move."""
+
+    def choose(self, view: View, seed: int) -> int:
+        self.start(view.game, view.seat)
+        moves = np.zeros(view.game.max_moves, np.int64)
+        return int(pick(view.game, Habit(self.sense), view.array, moves, stream(seed)))
+
+    def advise(self, view: View, seed: int) -> Advice:
+        began = time.perf_counter()
+        best = self.choose(view, seed)
+        moves = view.legal_moves()
+        if self.sense == 0:
+            rows = [Row(m, view.game.move_text(m), math.nan, math.inf, 0, 1) for m in moves]
+        else:
+            rows = [Row(m, view.game.move_text(m), math.nan, math.inf, m == best, 1) for m in moves]
+        seconds = time.perf_counter() - began
+        return Advice(best, tuple(rows), view.seat, self.spec, "no value", 0, 0, seconds, seed)

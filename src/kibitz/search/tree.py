@@ -1,0 +1,404 @@
+"""One tree search for all: UCT, information-set search, search over possible moves, and more.
+
+An iteration walks down the tree by a selection rule, adds nodes, plays out and backs the result
+up. What the walk walks *on* is the option `worlds`:
+
+- `FRESH`: each iteration deals the unseen cards anew and considers only the moves of that world;
+  nodes are what the searching seat can tell apart (information-set MCTS, Cowling et al. 2012);
+- `GIVEN`: one world, one tree: plain UCT, for perfect information or one sampled deal;
+- `POSSIBLE`: nothing is dealt in the tree; a seat may make every move it might hold as far as the
+  searching seat knows, and the unseen cards are dealt only for the playout (Karamatić 2017).
+
+A node is reached by a move: it is found by (parent, key) in a hash table, and `value` adds up the
+results for the seat that chose the move. Where the searching seat learns more than the move itself
+(a card that it draws), the position behind it is a second node, keyed by the label: the choice
+between moves must not depend on what is only seen afterwards.
+
+Every buffer belongs to the caller; see `kibitz.search.montecarlo` for the friendly side.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.kernel import entry, kernel
+from kibitz.protocol import awaits_move
+from kibitz.rng import below
+from kibitz.search.objective import play_out
+
+FRESH, GIVEN, POSSIBLE = 0, 1, 2
+UCB1, UCB1_TUNED, GREEDY = 0, 1, 2
+EXPAND_ONE, EXPAND_ALL, EXPAND_PATH = 0, 1, 2
+BACKUP_MEAN, BACKUP_POWER, BACKUP_PROVED = 0, 1, 2
+
+ROOT, NO_NODE = 0, 0  # the root is nobody's child, so its number also means "none"
+
+NODE = np.dtype(
+    [
+        ("key", "i8"),  # the move, or −2 − label for what was learned beside it
+        ("value", "f8"),  # sum of results for `seat`
+        ("squares", "f8"),
+        *(("parent", "i4"), ("child", "i4"), ("sibling", "i4")),
+        *(("visits", "i4"), ("available", "i4")),
+        ("width", "i2"),  # legal moves at this node, once it has been seen
+        ("seat", "i1"),  # who chose the move
+        ("proved", "u1"),  # `value` is exact
+    ],
+    align=True,
+)
+
+
+class Options(NamedTuple):
+    """How to search; see `kibitz.search.montecarlo.TreeSearch` for the words behind the numbers."""
+
+    worlds: int
+    select: int
+    c: float
+    inside: bool
+    expand: int
+    backup: int
+    p: float
+    helping: bool
+    observe: bool
+    playouts: int
+
+
+class Buffers(NamedTuple):
+    """All memory of one search, allocated once."""
+
+    nodes: NDArray[Any]
+    slots: NDArray[np.int32]  # hash table of node numbers, a power of two long
+    used: NDArray[np.int64]  # [nodes in use]
+    positions: NDArray[Any]  # [the position walked on, the position played out]
+    moves: NDArray[np.int64]
+    path: NDArray[np.int64]
+    values: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+def buffers(game: Any, capacity: int) -> Buffers:
+    """Memory for a search of `game` with at most `capacity` nodes."""
+    slots = 1 << max(4, (2 * capacity - 1).bit_length())
+    return Buffers(
+        np.zeros(capacity, NODE),
+        np.zeros(slots, np.int32),
+        np.ones(1, np.int64),
+        np.zeros(2, game.state),
+        np.zeros(game.max_moves, np.int64),
+        np.zeros(2 * game.max_plies + 2, np.int64),
+        np.zeros(2 * game.seats),
+        np.zeros(game.seats),
+    )
+
+
+_HASH_1, _HASH_2 = np.int64(0x1E3779B97F4A7C15), np.int64(0x3F58476D1CE4E5B9)
+_HALF = np.int64(32)
+
+
+@kernel
+def first_slot(slots, parent, key):
+    mixed = np.int64(parent) * _HASH_1 + np.int64(key) * _HASH_2
+    return (mixed ^ (mixed >> _HALF)) & (len(slots) - 1)
+
+
+@kernel
+def find(tree, parent, key):
+    """The node behind `parent` for `key`, or NO_NODE."""
+    slot = first_slot(tree.slots, parent, key)
+    node = tree.slots[slot]
+    while node != NO_NODE:
+        if tree.nodes[node].key == key and tree.nodes[node].parent == parent:
+            return node
+        slot = (slot + 1) & (len(tree.slots) - 1)
+        node = tree.slots[slot]
+    return node
+
+
+@kernel
+def add(tree, parent, key, seat):
+    """A new node behind `parent`, or NO_NODE if the memory is full."""
+    number = tree.used[0]
+    if number >= len(tree.nodes):
+        return NO_NODE
+    tree.used[0] = number + 1
+    node = tree.nodes[number]
+    node.key, node.parent, node.seat = key, parent, seat
+    node.child, node.sibling = NO_NODE, tree.nodes[parent].child
+    node.visits, node.available, node.width, node.proved = 0, 1, 0, 0
+    node.value, node.squares = 0.0, 0.0
+    tree.nodes[parent].child = number
+    slot = first_slot(tree.slots, parent, key)
+    while tree.slots[slot] != NO_NODE:
+        slot = (slot + 1) & (len(tree.slots) - 1)
+    tree.slots[slot] = number
+    return number
+
+
+@kernel
+def clear(tree):
+    """Forget everything but an empty root."""
+    tree.used[0] = 1
+    tree.slots[:] = NO_NODE
+    root = tree.nodes[ROOT]
+    root.child, root.visits, root.width, root.proved = NO_NODE, 0, 0, 0
+    root.parent, root.key, root.sibling, root.seat = -1, 0, NO_NODE, 0
+    root.value, root.squares, root.available = 0.0, 0.0, 0
+
+
+@kernel
+def selection_score(options, node, trials):
+    """How promising a visited child is after `trials` chances to choose it."""
+    mean = node.value / node.visits
+    if node.proved == 1 or options.select == GREEDY:
+        return mean
+    bound = math.log(trials) / node.visits
+    if options.select == UCB1_TUNED:  # Auer et al. 2002: the variance bounds the width
+        variance = max(0.0, node.squares / node.visits - mean * mean)
+        return mean + options.c * math.sqrt(bound * min(0.25, variance + math.sqrt(2.0 * bound)))
+    if options.inside:
+        return mean + math.sqrt(options.c * bound)
+    return mean + options.c * math.sqrt(bound)
+
+
+@kernel
+def choose(options, tree, node, moves, n, seat, rng):
+    """The child to walk to, and whether it is new: any untried move, else the most promising."""
+    trials = tree.nodes[node].visits
+    best, best_score = NO_NODE, -math.inf
+    untried, pick, picked = 0, -1, NO_NODE
+    for i in range(n):
+        number = find(tree, node, moves[i])
+        if number == NO_NODE or tree.nodes[number].visits == 0:
+            untried += 1
+            if below(rng, untried) == 0:
+                pick, picked = i, number
+            if number == NO_NODE:
+                if options.expand != EXPAND_ONE:
+                    number = add(tree, node, moves[i], seat)
+                    if pick == i:
+                        picked = number
+            else:
+                tree.nodes[number].available += 1
+            continue
+        child = tree.nodes[number]
+        child.available += 1
+        score = selection_score(
+            options, child, child.available if options.worlds == FRESH else trials
+        )
+        if score > best_score:
+            best, best_score = number, score
+    if untried == 0:
+        return best, False
+    if picked == NO_NODE:
+        picked = add(tree, node, moves[pick], seat)
+    return picked, True
+
+
+@kernel
+def walk(game, options, tree, seat, rng):
+    """Walk from the root to a leaf of the tree; the number of nodes on the path."""
+    state = tree.positions[0]
+    node, depth = ROOT, 1
+    tree.path[0] = ROOT
+    while awaits_move(game, state):
+        if options.worlds == POSSIBLE:
+            n = game.possible(state, tree.moves)
+        else:
+            n = game.legal(state, tree.moves)
+        tree.nodes[node].width = n
+        child, is_new = choose(options, tree, node, tree.moves, n, game.mover(state), rng)
+        if child == NO_NODE:
+            break
+        tree.path[depth] = child
+        depth += 1
+        if tree.nodes[child].proved == 1:
+            break
+        move = tree.nodes[child].key
+        if options.worlds == POSSIBLE:
+            game.grant(state, move, rng)
+        learned = game.label(state, move, seat) if options.observe else move
+        game.play(state, move)
+        if learned != move:
+            key = -2 - learned
+            behind = find(tree, node, key)
+            if behind == NO_NODE:
+                behind = add(tree, node, key, tree.nodes[child].seat)
+                if behind == NO_NODE:
+                    break
+                is_new = True
+            child = behind
+            tree.path[depth] = child
+            depth += 1
+        if is_new and options.expand != EXPAND_PATH:
+            break
+        node = child
+    return depth
+
+
+@kernel
+def evaluate(game, objective, policy, options, tree, seat, rng):
+    """The value of the leaf for every seat, by `playouts` playouts, into `tree.values`."""
+    if not awaits_move(game, tree.positions[0]):
+        objective.value(game, tree.positions[0], tree.values)
+        return
+    for s in range(game.seats):
+        tree.sums[s] = 0.0
+    for _ in range(options.playouts):
+        tree.positions[1] = tree.positions[0]
+        if options.worlds == POSSIBLE:
+            game.resample(tree.positions[1], seat, rng)
+        play_out(game, policy, tree.positions[1], tree.moves, rng)
+        objective.value(game, tree.positions[1], tree.values)
+        for s in range(game.seats):
+            tree.sums[s] += tree.values[s]
+    for s in range(game.seats):
+        tree.values[s] = tree.sums[s] / options.playouts
+
+
+@kernel
+def back_up(game, objective, options, tree, depth, seat, is_exact):
+    """Add the values of the leaf to all nodes of the path, from the leaf up."""
+    for d in range(depth - 1, -1, -1):
+        number = tree.path[d]
+        node = tree.nodes[number]
+        value = tree.values[seat if options.helping or d == 0 else node.seat]
+        node.visits += 1
+        node.value += value
+        node.squares += value * value
+        if options.backup == BACKUP_POWER and node.child != NO_NODE:
+            settle(node, power_mean(game, objective, options, tree, node, seat, d))
+        elif options.backup == BACKUP_PROVED:
+            if node.proved == 0 and d == depth - 1 and is_exact:
+                node.proved = 1
+                settle(node, value)
+            elif node.proved == 1:
+                settle(node, (node.value - value) / (node.visits - 1))
+            else:
+                prove(game, objective, tree, node, seat, d)
+
+
+@kernel
+def settle(node, value):
+    """Make `value` the mean of all visits."""
+    node.value = value * node.visits
+    node.squares = value * value * node.visits
+
+
+@kernel
+def seen_by(game, objective, value, from_seat, to_seat):
+    """A value of one side as the value of a seat: two sides share `top`."""
+    return value if game.team(from_seat) == game.team(to_seat) else objective.top - value
+
+
+@kernel
+def power_mean(game, objective, options, tree, node, seat, d):
+    """The generalized mean of the children for the seat that chooses among them (McKay).
+
+    ((Σ Xᵢᵖ Tᵢ) / Σ Tᵢ)^(1/p); for the other side top − X stands for X. Rounding may leave the range:
+    clamped, or the root of a negative number would decide silently.
+    """
+    total, visits = 0.0, 0
+    mover = tree.nodes[node.child].seat
+    number = node.child
+    while number != NO_NODE:
+        child = tree.nodes[number]
+        if child.visits > 0:
+            total += min(max(child.value / child.visits, 0.0), objective.top) ** options.p * child.visits
+            visits += child.visits
+        number = child.sibling
+    mean = min(max((total / visits) ** (1.0 / options.p), 0.0), objective.top)
+    return seen_by(game, objective, mean, mover, seat if d == 0 else node.seat)
+
+
+@kernel
+def prove(game, objective, tree, node, seat, d):
+    """Prove a node when all its children are proved, or one that cannot be bettered."""
+    proved, best = 0, 0.0
+    number = node.child
+    if number == NO_NODE:
+        return
+    mover = tree.nodes[number].seat
+    while number != NO_NODE:
+        child = tree.nodes[number]
+        if child.proved == 1:
+            proved += 1
+            best = max(best, child.value / child.visits)
+        number = child.sibling
+    if proved == node.width or (proved > 0 and best >= objective.top):
+        node.proved = 1
+        settle(node, seen_by(game, objective, best, mover, seat if d == 0 else node.seat))
+
+
+@kernel
+def iterate(game, objective, policy, options, root, seat, tree, rng):
+    """One iteration from the view (or world) `root`."""
+    tree.positions[0] = root[0]
+    if options.worlds == FRESH:
+        game.resample(tree.positions[0], seat, rng)
+    depth = walk(game, options, tree, seat, rng)
+    leaf = tree.nodes[tree.path[depth - 1]]
+    if leaf.proved == 1:
+        exact = leaf.value / leaf.visits
+        for s in range(game.seats):
+            tree.values[s] = seen_by(game, objective, exact, leaf.seat, s)
+        back_up(game, objective, options, tree, depth, seat, True)
+        return
+    is_exact = not awaits_move(game, tree.positions[0])
+    evaluate(game, objective, policy, options, tree, seat, rng)
+    back_up(game, objective, options, tree, depth, seat, is_exact)
+
+
+@entry
+def sample_world(game, view, seat, world, rng):
+    """Put a random world that agrees with the view into `world`."""
+    world[0] = view[0]
+    game.resample(world[0], seat, rng)
+
+
+@entry
+def search(game, objective, policy, options, root, seat, tree, iterations, fresh_tree, rng):
+    """Search on from `root` for `iterations` more; fewer if the root is proved. How many."""
+    if fresh_tree:
+        clear(tree)
+    for i in range(iterations):
+        iterate(game, objective, policy, options, root, seat, tree, rng)
+        if tree.nodes[ROOT].proved == 1:
+            return i + 1
+    return iterations
+
+
+@entry
+def descend(old, new, key):
+    """Copy the part of the tree behind the root's edge `key` into `new`; whether there is one.
+
+    Children are younger than their parents, so one pass over the nodes finds all descendants.
+    """
+    clear(new)
+    top = find(old, ROOT, -2 - key)
+    if top == NO_NODE:
+        top = find(old, ROOT, key)
+    if top == NO_NODE:
+        return False
+    place = old.slots  # no longer needed as a hash table: now the new number of every old node
+    for i in range(old.used[0]):
+        place[i] = NO_NODE
+    root = new.nodes[ROOT]
+    root.visits, root.value, root.squares = (
+        old.nodes[top].visits,
+        old.nodes[top].value,
+        old.nodes[top].squares,
+    )
+    root.width = old.nodes[top].width
+    for i in range(top + 1, old.used[0]):
+        node = old.nodes[i]
+        if node.parent == top or place[node.parent] != NO_NODE:
+            number = add(new, ROOT if node.parent == top else place[node.parent], node.key, node.seat)
+            place[i] = number
+            copy = new.nodes[number]
+            copy.visits, copy.available, copy.width = node.visits, node.available, node.width
+            copy.value, copy.squares, copy.proved = node.value, node.squares, node.proved
+    return True

@@ -1,0 +1,134 @@
+"""Games and agents as strings: `briskola:seats=4`, `ismcts:1000,c=0.7`, `uct:time=1s`.
+
+One grammar everywhere: a name, then after a colon options separated by commas, each `key=value`.
+A first value without a key is the main option. Types and choices come from annotations.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kibitz.errors import BadOption, UnknownName
+
+
+@dataclass(frozen=True)
+class Option:
+    """What an option takes: a kind of number, or one of some words."""
+
+    name: str
+    kind: type | None
+    default: Any
+    help: str = ""
+    choices: tuple[Any, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+    def parse(self, text: str) -> Any:
+        """The value that `text` means; `BadOption` says what would be right."""
+        value = self._read(text.strip())
+        if value is None or not self._fits(value):
+            raise BadOption(f"'{self.name}={text}' cannot be used: {self.name} is {self.takes}")
+        return value
+
+    def _read(self, text: str) -> Any:
+        if self.kind is bool:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(
+                text.lower()
+            )
+        if self.kind is Duration:
+            return parse_duration(text)
+        if self.choices and text in map(str, self.choices):
+            return next(choice for choice in self.choices if str(choice) == text)
+        try:
+            if self.kind is int:
+                return int(text.replace("_", ""))
+            if self.kind is float:
+                return float(text)
+        except ValueError:
+            return None
+        return text if self.kind is str and not self.choices else None
+
+    def _fits(self, value: Any) -> bool:
+        if isinstance(value, str) or value in self.choices:
+            return True
+        if self.choices and self.kind is not float:
+            return False
+        finite = math.isfinite(value)
+        above = self.least is None or value >= self.least
+        return finite and above and (self.most is None or value <= self.most)
+
+    @property
+    def takes(self) -> str:
+        """The right values in words."""
+        words = " or ".join(map(str, self.choices))
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is Duration:
+            return "a time such as 200ms, 1.5s or 1m"
+        if self.choices and self.kind is not float:
+            return words
+        number = {int: "a whole number", float: "a number", str: "a text"}[self.kind or str]
+        if self.least is not None and self.most is not None:
+            number += f" from {self.least:g} to {self.most:g}"
+        elif self.least is not None:
+            number += f" of at least {self.least:g}"
+        return f"{words} or {number}" if words else number
+
+
+class Duration(float):
+    """A time in seconds."""
+
+
+_UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0}
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds in a text such as `200ms`, `1.5s`, `2m`; None if it is no time above 0.
+
+    >>> parse_duration("200ms"), parse_duration("soon")
+    (0.2, None)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|)", text.strip().lower())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    return seconds if seconds > 0 else None
+
+
+def split(spec: str) -> tuple[str, list[tuple[str | None, str]]]:
+    """The name and the options of a string, not yet understood.
+
+    >>> split("ismcts:1000,c=0.7")
+    ('ismcts', [(None, '1000'), ('c', '0.7')])
+    """
+    name, _, rest = spec.strip().partition(":")
+    options: list[tuple[str | None, str]] = []
+    for part in filter(None, (part.strip() for part in rest.split(","))):
+        key, equals, value = part.partition("=")
+        options.append((key.strip(), value.strip()) if equals else (None, part))
+    return name.strip(), options
+
+
+def read_options(
+    what: str, given: list[tuple[str | None, str]], options: Mapping[str, Option], main: str | None
+) -> dict[str, Any]:
+    """The values of the options that were given, checked."""
+    values: dict[str, Any] = {}
+    for position, (key, text) in enumerate(given):
+        if key is None:
+            if main is None or position > 0:
+                raise BadOption(
+                    f"'{text}' in {what} has no name; write options as key=value"
+                    + (f" (a first value without a name is {main})" if main else "")
+                )
+            key = main
+        if key not in options:
+            if not options:
+                raise BadOption(f"{what} takes no options, but '{key}' was given")
+            raise UnknownName(f"option of {what}", key, options)
+        if key in values:
+            raise BadOption(f"{what} has {key} twice; give it once")
+        values[key] = options[key].parse(text)
+    return values
