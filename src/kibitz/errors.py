@@ -37,12 +37,8 @@ class UnknownName(UsageError):
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
         self.kind, self.given, self.known = kind, given, sorted(known)
         near = difflib.get_close_matches(given.lower(), self.known, n=1, cutoff=0.5)
-        guess = f"; did you mean '{near[0]}'?" if near else ""
-        super().__init__(
-            f"unknown {kind} '{given}'{guess} There is: {', '.join(self.known)}.{hint}"
-            if guess
-            else f"unknown {kind} '{given}'. There is: {', '.join(self.known)}.{hint}"
-        )
+        guess = f"; did you mean '{near[0]}'?" if near else "."
+        super().__init__(f"unknown {kind}: '{given}'{guess} There is: {', '.join(self.known)}.{hint}")
 
 
 class BadOption(UsageError, ValueError):

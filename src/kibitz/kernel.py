@@ -231,7 +231,7 @@ class _Count(event.Listener):  # type: ignore[misc]
 @contextmanager
 def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
     played = [cls.__name__ for cls in classes if hasattr(cls, "defaulted")]
-    what = f"{compiled.__name__.replace('_', ' ')}{' for ' if played else ''}{', '.join(played)}"
+    what = ": ".join([*played, compiled.__name__.replace("_", " ")])
     count = _Count(what)
     with event.install_listener("numba:compile", count):
         yield

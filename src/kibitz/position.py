@@ -23,6 +23,10 @@ class _Position:
         self.array = np.zeros(1, game.state) if array is None else array
         self.record = self.array.view(np.recarray)[0]
 
+    def key(self) -> bytes:
+        """What the position consists of, for comparing: all fields, without the gaps between."""
+        return b"".join(self.array[name].tobytes() for name in self.array.dtype.names or ())
+
     @property
     def mover(self) -> int:
         """The seat that decides."""

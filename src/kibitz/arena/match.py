@@ -32,33 +32,32 @@ from kibitz.rng import derive, stream
 _CHANCE_STREAM, _AGENT_STREAM = 1, 2
 
 
-@entry
-def deal_chance(game, position, rng):
-    """Settle the chance event that is due."""
-    game.deal(position[0], rng)
+DEAL, OVER, ILLEGAL = -1, -2, -3
 
 
 @entry
-def play_move(game, position, move, moves):
-    """Make a move if it is legal; whether it was."""
-    for i in range(game.legal(position[0], moves)):
-        if moves[i] == move:
-            game.play(position[0], move)
-            return True
-    return False
+def advance(game, position, move, moves, view, rng):
+    """Make a move, or settle chance if it is DEAL, and put what the next seat sees into `view`.
 
-
-@entry
-def turn_of(game, position):
-    """The seat that decides, CHANCE, or −2 when the game is over."""
-    return -2 if game.is_over(position[0]) else game.mover(position[0])
-
-
-@entry
-def hide_from(game, position, seat, view):
-    """Copy a position and blank what `seat` cannot know."""
-    view[0] = position[0]
-    game.hide(view[0], seat)
+    That seat, CHANCE, OVER, or ILLEGAL for a move that the rules do not allow (nothing is changed).
+    """
+    state = position[0]
+    if move == DEAL:
+        game.deal(state, rng)
+    else:
+        is_legal = False
+        for i in range(game.legal(state, moves)):
+            is_legal = is_legal or moves[i] == move
+        if not is_legal:
+            return ILLEGAL
+        game.play(state, move)
+    if game.is_over(state):
+        return OVER
+    seat = game.mover(state)
+    if seat != CHANCE:
+        view[0] = state
+        game.hide(view[0], seat)
+    return seat
 
 
 @entry
@@ -97,23 +96,26 @@ def play_game(
         agent.start(game, seat)
     keeps = [seat for seat, agent in enumerate(agents) if getattr(agent, "keep", False)]
     ply = chances = 0
-    while (seat := turn_of(game, position)) != -2:
+    seat = CHANCE
+    while seat != OVER:
         if seat == CHANCE:
-            deal_chance(game, position, stream(seed, deal, _CHANCE_STREAM, chances))
+            rng = stream(seed, deal, _CHANCE_STREAM, chances)
+            seat = advance(game, position, DEAL, moves, view, rng)
             chances += 1
             continue
         agent = agents[seat]
-        hide_from(game, position, seat, view)
         seen = _seen(game, seat, position if agent.cheating else view)
         move = agent.choose(seen, derive(seed, deal, _AGENT_STREAM, seating, ply))
         for other in keeps:
             agents[other].learn(int(label_for(game, position, np.int64(move), other)))
-        if not play_move(game, position, np.int64(move), moves):
+        ply += 1
+        following = advance(game, position, np.int64(move), moves, view, rng)
+        if following == ILLEGAL:
             raise IllegalMove(
                 f"agent {agent.spec} at seat {seat} chose '{game.move_text(move)}', which is not legal; "
                 f"legal were {' '.join(State(game, position).move_texts())}"
             )
-        ply += 1
+        seat = following
     out = np.zeros(game.seats)
     game.returns(position.view(np.recarray)[0], out)
     return out
@@ -163,6 +165,8 @@ class AgentResult:
     draws: int
     win_rate: Estimate
     win_rate_decided: Estimate
+    unbeaten: Estimate
+    """Games won or drawn."""
     points: Estimate
     total_points: float
 
@@ -176,6 +180,8 @@ class AgentResult:
             "win_rate_ci": list(self.win_rate.ci),
             "win_rate_decided": self.win_rate_decided.mean,
             "win_rate_decided_ci": list(self.win_rate_decided.ci),
+            "unbeaten": self.unbeaten.mean,
+            "unbeaten_ci": list(self.unbeaten.ci),
             "points": self.total_points,
             "points_per_game": self.points.mean,
             "points_stderr": self.points.stderr,
@@ -195,7 +201,18 @@ class MatchResult:
     agents: list[AgentResult]
     differences: list[Estimate]
     """Points a game of the first agent less those of each other, paired by deal."""
+    returns: NDArray[np.float64]
+    """The score of every game, [deal, seating, seat]."""
     complete: bool = True
+
+    def points_of(self, agent: int) -> NDArray[np.float64]:
+        """The points of an agent in every game, one number a seat or side that it played."""
+        game = games.load(self.game)
+        sides = {int(game.team(seat)): seat for seat in range(game.seats)}.values()
+        places = enumerate(seatings(game, len(self.agents)))
+        return np.concatenate(
+            [self.returns[:, s, seat] for s, seats in places for seat in sides if seats[seat] == agent]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -242,13 +259,16 @@ def summarise(
             *(spec, int(played[:, a].sum()), int(wins[:, a].sum()), int(draws[:, a].sum())),
             share_of_deals(wins[:, a], played[:, a]),
             share_of_deals(wins[:, a], played[:, a] - draws[:, a]),
+            share_of_deals(wins[:, a] + draws[:, a], played[:, a]),
             mean_of_deals(per_game[:, a]),
             float(points[:, a].sum()),
         )
         for a, spec in enumerate(agents)
     ]
     differences = [mean_of_deals(per_game[:, 0] - per_game[:, a]) for a in range(1, n)]
-    return MatchResult(game_spec, seed, deals, deals * len(places), seconds, results, differences)
+    return MatchResult(
+        game_spec, seed, deals, deals * len(places), seconds, results, differences, returns
+    )
 
 
 Progress = Callable[[int, int], None]

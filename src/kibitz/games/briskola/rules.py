@@ -76,6 +76,7 @@ class Briskola(NamedTuple):
     )
     max_moves, max_plies = CARDS, CARDS
     choices = {"seats": (2, 3, 4)}
+    expert = "ismcts:8000,objective=0.7,endings=200"
 
     # --- the course of play ---
 
@@ -246,15 +247,27 @@ class Briskola(NamedTuple):
             view.stock[i] = BLANK
 
     def label(game, state, card, observer):
-        """The card played, and the card that the observer draws if this one ends the trick."""
+        """The card played; if it ends the trick, also the card that the observer draws and, when
+        partners may look, the partner's last hand."""
         if state.left == 0 or state.on_table + 1 < game.seats:
             return card
-        winner = state.turn if beats(card, state.best, state.trump) else state.winning
-        turns_later = (observer + game.seats - winner) % game.seats
-        drawn = np.int64(state.stock[state.left - 1 - turns_later])
+        drawn = game.drawn_by(state, card, observer)
+        if game.seats == 4 and game.partners_look and state.left == 4:
+            partner = (observer + 2) % 4
+            hand = _ONE << game.drawn_by(state, card, partner)
+            for i in range(state.held[partner]):
+                if state.hands[partner, i] != card:
+                    hand |= _ONE << np.int64(state.hands[partner, i])
+            return (hand * 64 + drawn) * 64 + card
         if drawn == state.turned or drawn == BLANK:
             return card
         return CARDS * (1 + drawn) + card
+
+    def drawn_by(game, state, card, seat):
+        """The card that `seat` draws if `card` ends the trick."""
+        winner = state.turn if beats(card, state.best, state.trump) else state.winning
+        turns_later = (seat + game.seats - winner) % game.seats
+        return np.int64(state.stock[state.left - 1 - turns_later])
 
     # --- rules of thumb ---
 

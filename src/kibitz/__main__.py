@@ -1,0 +1,5 @@
+"""`python -m kibitz`: the command line."""
+
+from kibitz.cli import main
+
+main()

@@ -1,0 +1,227 @@
+"""How fast it is: rates, ratios in one run, and the machine they were measured on.
+
+A rate alone says little on a shared machine, so what is compared is measured in turns: the median
+of nine interleaved ratios is given, with their range.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kibitz import games
+from kibitz.agents import make_agent
+from kibitz.kernel import entry
+from kibitz.position import deal
+from kibitz.rng import stream
+from kibitz.search.objective import Habit, play_out
+
+ROUNDS = 9
+SEARCH_ITERATIONS = 5000
+C_SOURCE = Path(__file__).parents[2] / "benchmarks" / "briskola_playout.c"
+C_FLAGS = (("-O2",), ("-O3", "-march=native"))
+
+Progress = Callable[[int, int], None]
+
+
+@entry
+def random_games(game, policy, n, position, moves, out, totals, rng):
+    """Deal and play `n` random games; the scores are added to `totals`."""
+    for _ in range(n):
+        game.deal(position[0], rng)
+        play_out(game, policy, position[0], moves, rng)
+        game.returns(position[0], out)
+        for seat in range(game.seats):
+            totals[seat] += out[seat]
+
+
+def _playouts(game: Any, n: int, start: int, interpreted: bool = False) -> tuple[float, list[float]]:
+    """Seconds for `n` random games, and the points of each seat."""
+    run = random_games.interpreted if interpreted else random_games
+    position, moves = np.zeros(1, game.state), np.zeros(game.max_moves, np.int64)
+    out, totals = np.zeros(game.seats), np.zeros(game.seats)
+    rng = stream(start)
+    began = time.perf_counter()
+    run(game, Habit(0.0), n, position, moves, out, totals, rng)
+    return time.perf_counter() - began, totals.tolist()
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+
+
+def bench(spec: str, seconds: float, progress: Progress) -> dict[str, Any]:
+    """All measurements for one game."""
+    game = games.load(spec)
+    steps = 5
+    progress(0, steps)
+    result: dict[str, Any] = {"game": spec, "machine": machine(), "rounds": ROUNDS}
+    _playouts(game, 1, 0)
+    n = max(10, int(seconds / (_playouts(game, 200, 0)[0] / 200)))
+    result["games_a_round"] = n
+    few = max(1, n // 5000)
+    slow = statistics.median(_playouts(game, few, 0, interpreted=True)[0] / few for _ in range(3))
+    progress(1, steps)
+    result |= _search_beside_playouts(spec, game, n, seconds)
+    result["interpreted_playouts"] = 1 / slow
+    result["compiled_to_interpreted"] = slow * result["playouts"]["median"]
+    progress(2, steps)
+    result["threads_2_to_1"] = _threads(spec, game, seconds)
+    progress(3, steps)
+    result["c"] = _beside_c(game, n) if spec.startswith("briskola") else None
+    progress(4, steps)
+    result["start"] = _starts(spec)
+    progress(5, steps)
+    return result
+
+
+def _search_beside_playouts(spec: str, game: Any, n: int, seconds: float) -> dict[str, Any]:
+    view = deal(game, 1).view()
+    agent = make_agent(f"ismcts:{SEARCH_ITERATIONS}", game)
+    agent.choose(view, 0)
+    playouts, searched, ratios = [], [], []
+    for number in range(ROUNDS):
+        playouts.append(n / _playouts(game, n, number)[0])
+        began, decisions = time.perf_counter(), 0
+        while time.perf_counter() - began < seconds / 2:
+            agent.choose(view, decisions)
+            decisions += 1
+        searched.append(decisions * SEARCH_ITERATIONS / (time.perf_counter() - began))
+        ratios.append(searched[-1] / playouts[-1])
+    return {
+        "playouts": _spread(playouts),
+        "search_iterations": _spread(searched),
+        "search_to_playouts": _spread(ratios),
+    }
+
+
+def _threads(spec: str, game: Any, seconds: float) -> dict[str, float] | None:
+    """Iterations a second of two threads against one, on a long search."""
+    if (os.cpu_count() or 1) < 2:
+        return None
+    view = deal(game, 1).view()
+    iterations = 200_000
+    one, two = (make_agent(f"ismcts:{iterations},threads={t}", game) for t in (1, 2))
+    ratios = []
+    for number in range(ROUNDS):
+        times = []
+        for agent in (one, two):
+            began = time.perf_counter()
+            agent.choose(view, number)
+            times.append(time.perf_counter() - began)
+        ratios.append(times[0] / times[1])
+    return _spread(ratios[1:])  # the first round also allocates
+
+
+def _beside_c(game: Any, n: int) -> dict[str, Any] | None:
+    """The same games in C, in turns with ours; None without a compiler or without the source."""
+    compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
+    if compiler is None or not C_SOURCE.is_file():
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        programs = []
+        for flags in C_FLAGS:
+            program = str(Path(folder) / ("playout" + "".join(flags)))
+            if subprocess.run([compiler, *flags, "-o", program, str(C_SOURCE)], capture_output=True).returncode:
+                continue
+            programs.append((" ".join(flags), program))
+        ratios: dict[str, list[float]] = {flags: [] for flags, _ in programs}
+        for number in range(ROUNDS):
+            ours, totals = _playouts(game, n, number)
+            for flags, program in programs:
+                start = str(int(stream(number)[0]))
+                answer = subprocess.run(
+                    [program, str(game.seats), str(n), start], capture_output=True, text=True, check=True
+                ).stdout.split()
+                if [float(x) for x in answer[1:]] != totals:
+                    raise AssertionError("C and Kibitz played different games")
+                ratios[flags].append(float(answer[0]) / ours)
+    return {"compiler": _first_line([compiler, "--version"]), **{f: _spread(r) for f, r in ratios.items()}}
+
+
+_FIRST_MOVE = (
+    "import time; began = time.perf_counter()\n"
+    "import kibitz\n"
+    "view = kibitz.deal({spec!r}, 1).view()\n"
+    "kibitz.advise(view, 'ismcts:1000')\n"
+    "print(time.perf_counter() - began)"
+)
+
+
+def _starts(spec: str) -> dict[str, float]:
+    """Seconds from a new process to its first move: with nothing compiled, and from the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "KIBITZ_CACHE_DIR": folder}
+        command = [sys.executable, "-c", _FIRST_MOVE.format(spec=spec)]
+        times = [
+            float(
+                subprocess.run(
+                    command, env=environment, capture_output=True, text=True, check=True
+                ).stdout.split()[-1]
+            )
+            for _ in range(4)
+        ]
+    return {"cold": times[0], "warm": statistics.median(times[1:])}
+
+
+def _first_line(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True).stdout.partition("\n")[0]
+
+
+def machine() -> dict[str, Any]:
+    """What was measured on."""
+    import numba
+
+    info = Path("/proc/cpuinfo")
+    models = [
+        line.partition(":")[2].strip()
+        for line in (info.read_text().splitlines() if info.is_file() else [])
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": models[0] if models else platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+    }
+
+
+def text(result: dict[str, Any]) -> str:
+    """The measurements for people."""
+    about = result["machine"]
+    spread = lambda s, f: f"{s['median']:{f}}  ({s['low']:{f}} … {s['high']:{f}})"  # noqa: E731
+    rows = [
+        ("random playouts a second", spread(result["playouts"], ",.0f")),
+        ("  interpreted", f"{result['interpreted_playouts']:,.0f}"),
+        ("  compiled to interpreted", f"{result['compiled_to_interpreted']:,.0f} times"),
+        (f"ISMCTS iterations a second ({SEARCH_ITERATIONS:,})", spread(result["search_iterations"], ",.0f")),
+        ("  to playouts", spread(result["search_to_playouts"], ".2f")),
+    ]
+    if result["threads_2_to_1"]:
+        rows.append(("  two threads to one", spread(result["threads_2_to_1"], ".2f")))
+    for flags, ratios in (result["c"] or {}).items():
+        if flags != "compiler":
+            rows.append((f"playouts to C ({flags})", spread(ratios, ".2f")))
+    if result["c"] is None:
+        rows.append(("playouts to C", "no C compiler (or not this game): not measured"))
+    rows.append(("first move of a process, nothing compiled", f"{result['start']['cold']:.1f} s"))
+    rows.append(("first move of a process, from the cache", f"{result['start']['warm']:.2f} s"))
+    width = max(len(label) for label, _ in rows)
+    head = (
+        f"{result['game']} on {about['processor']}, {about['cores']} cores, Python {about['python']}, "
+        f"Numba {about['numba']}\nmedian of {result['rounds']} rounds (lowest … highest), one core"
+    )
+    return "\n".join([head, *(f"{label:<{width}}  {value}" for label, value in rows)])

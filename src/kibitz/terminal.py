@@ -1,0 +1,175 @@
+"""The terminal: progress that goes to standard error, and a game against agents at a prompt."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kibitz import position
+from kibitz.agents import Agent, make_agent
+from kibitz.errors import IllegalMove, KibitzError, ParseError
+from kibitz.rng import derive
+
+HELP = """\
+  a card        play it: as the table shows it, or as you say it ("re di coppe", "13C", "13 coppe")
+  1, 2, 3 …     play the first, second, third card of your hand as listed
+  h             a hint: what {hint} would do, from what you can see
+  t             show the table again
+  q             leave the game"""
+
+
+class Story:
+    """What happens while one waits: compilation and progress, on standard error.
+
+    On a terminal a live line; elsewhere one line every half minute, so that logs stay short.
+    """
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self.console = Console(stderr=True, highlight=False)
+        self._live: Any = None
+        self._spoke = time.monotonic()
+
+    def compiling(self, what: str, functions: int, seconds: float, done: bool) -> None:
+        """Tell that code is being compiled; the kernel's `compile_report`."""
+        if done:
+            self.close()
+            self.console.print(f"[dim]compiled {what} in {seconds:.1f} s; kept for the next time[/]")
+        elif self.console.is_terminal:
+            text = f"compiling {what}, once: {functions} functions, {seconds:.0f} s"
+            if self._live is None:
+                self._live = self.console.status(text)
+                self._live.start()
+            else:
+                self._live.update(text)
+        elif functions == 1:
+            self.console.print(f"compiling {what}, once …")
+
+    def progress(self, label: str) -> Callable[[int, int], None]:
+        """A function that shows how many of how many are done."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.close()
+        columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=self.console, transient=True)
+        task = bar.add_task(label, total=None)
+
+        def show(done: int, total: int) -> None:
+            if not self.console.is_terminal:
+                if time.monotonic() - self._spoke > 30:
+                    self._spoke = time.monotonic()
+                    self.console.print(f"{label}: {done} of {total}")
+                return
+            if self._live is None:
+                self._live = bar
+                bar.start()
+            bar.update(task, completed=done, total=total)
+
+        return show
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def play(
+    game: Any,
+    seat: int,
+    opponents: Sequence[str],
+    seed: int,
+    hint: str,
+    ask: Callable[[str], str] = input,
+    say: Callable[[str], None] = print,
+) -> list[float] | None:
+    """One game of a person at `seat` against agents; the score, or None if the person left.
+
+    The person sees what the seat may see, and so do the agents at theirs.
+    """
+    agents: dict[int, Agent] = {}
+    others = [other for other in range(game.seats) if other != seat]
+    for number, other in enumerate(others):
+        agents[other] = make_agent(opponents[min(number, len(opponents) - 1)], game)
+        agents[other].start(game, other)
+    adviser = make_agent(hint, game)
+    state = position.deal(game, seed)
+    names = ", ".join(f"seat {other} is {agent.spec}" for other, agent in agents.items())
+    say(f"You have seat {seat}; {names}. Deal {seed}. '?' lists what you can type.\n")
+    ply = 0
+    while not state.is_over:
+        if state.mover == seat:
+            move = _ask_move(state, adviser, hint, ask, say, derive(seed, 3, ply))
+            if move is None:
+                say("You have left the game.")
+                return None
+            by = "You play"
+        else:
+            agent, mover = agents[state.mover], state.mover
+            seen = position.View(game, mover, state.array)
+            if agent.cheating:
+                seen.array[:] = state.array
+            move = agent.choose(seen, derive(seed, 2, ply))
+            by = f"Seat {mover} plays"
+        say(f"{by} {game.move_text(move)}.")
+        for other, agent in agents.items():
+            agent.learn(int(game.label(state.record, move, other)))
+        state.play(move)
+        ply += 1
+    score = state.returns()
+    say("\n" + str(state.view(seat)) + "\n")
+    say(_outcome(game, seat, score))
+    return score
+
+
+def _ask_move(
+    state: position.State, adviser: Agent, hint: str, ask: Callable[[str], str],
+    say: Callable[[str], None], seed: int,
+) -> int | None:  # fmt: skip
+    game, view = state.game, state.view()
+    legal = view.legal_moves()
+    say(f"\n{view}\n")
+    while True:
+        choices = "  ".join(f"{i}: {game.move_text(move)}" for i, move in enumerate(legal, 1))
+        try:
+            text = ask(f"{choices}   your move (? for help): ").strip()
+        except EOFError:
+            return None
+        try:
+            if text.lower() in ("q", "quit", "exit"):
+                return None
+            if text == "?":
+                say(HELP.format(hint=hint))
+            elif text.lower() in ("h", "hint"):
+                say(str(adviser.advise(view, seed)))
+            elif text.lower() in ("t", "table"):
+                say(f"\n{view}\n")
+            elif text.isdigit() and 1 <= int(text) <= len(legal):
+                return legal[int(text) - 1]
+            elif text:
+                move = game.parse_move(text)
+                if move in legal:
+                    return int(move)
+                say(f"You do not hold {game.move_text(move)}; you can play {' '.join(view.move_texts())}.")
+        except (ParseError, IllegalMove) as error:
+            say(f"{error}.")
+
+
+def _outcome(game: Any, seat: int, score: list[float]) -> str:
+    mine = score[seat]
+    rivals = [s for other, s in enumerate(score) if game.team(other) != game.team(seat)]
+    word = "You win" if mine > max(rivals) else "A draw" if mine == max(rivals) else "You lose"
+    return f"{word}: {mine:g} points against {', '.join(f'{s:g}' for s in sorted(set(rivals)))}."
+
+
+def fail(error: KibitzError, as_json: bool) -> None:
+    """Print an error as people or programs read it."""
+    if as_json:
+        import json
+
+        kind = type(error).__name__
+        print(json.dumps({"schema": "kibitz.error/1", "error": kind, "message": str(error)}), file=sys.stderr)
+    else:
+        print(f"kibitz: {error}", file=sys.stderr)

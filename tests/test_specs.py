@@ -1,0 +1,229 @@
+"""Strings that name games and agents: what they mean, and what is said of wrong ones."""
+
+import pytest
+
+from kibitz import games
+from kibitz.agents import SETTINGS, make_agent
+from kibitz.errors import BadGame, BadOption, InputError, UnknownName, Unsupported, UsageError
+from kibitz.games.briskola.rules import Briskola
+from kibitz.search.montecarlo import TreeSearch, options_of
+from kibitz.specs import Duration, Option, parse_duration, read_options, split
+
+# --- the grammar ---
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("random", ("random", [])),
+        ("random:", ("random", [])),
+        ("ismcts:1000", ("ismcts", [(None, "1000")])),
+        ("ismcts:c=0.7,keep=true", ("ismcts", [("c", "0.7"), ("keep", "true")])),
+        (" ismcts : 1000 , c = 0.7 ", ("ismcts", [(None, "1000"), ("c", "0.7")])),
+        ("ismcts:,c=1,", ("ismcts", [("c", "1")])),
+        ("x:a=b=c", ("x", [("a", "b=c")])),
+    ],
+)
+def test_split(spec, parts):
+    assert split(spec) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("200ms", 0.2),
+        ("1.5s", 1.5),
+        (".5s", 0.5),
+        ("2", 2.0),
+        ("2m", 120.0),
+        ("2 min", 120.0),
+        ("1S", 1.0),
+    ],
+)
+def test_durations(text, seconds):
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0s", "-1s", "1h", "1e3s", "inf", "nan", "s", "1.2.3s"])
+def test_what_is_no_duration(text):
+    assert parse_duration(text) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "value"),
+    [
+        (Option("n", int, 1), "12", 12),
+        (Option("n", int, 1), "1_000", 1000),
+        (Option("n", int, 1, least=0), "0", 0),
+        (Option("x", float, 1.0), "1e-3", 0.001),
+        (Option("x", float, 0.0, choices=("points", "wins"), least=0, most=1), "wins", "wins"),
+        (Option("x", float, 0.0, choices=("points", "wins"), least=0, most=1), "0.25", 0.25),
+        (Option("b", bool, False), "Yes", True),
+        (Option("b", bool, False), "0", False),
+        (Option("w", str, "one", choices=("one", "all")), "all", "all"),
+        (Option("w", str, "any"), "thing", "thing"),
+        (Option("seats", int, 2, choices=(2, 3, 4)), "3", 3),
+        (Option("t", Duration, None), "20ms", 0.02),
+    ],
+)
+def test_option_values(option, text, value):
+    found = option.parse(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "takes"),
+    [
+        (Option("n", int, 1, least=1), "0", "a whole number of at least 1"),
+        (Option("n", int, 1, least=1, most=256), "257", "a whole number from 1 to 256"),
+        (Option("n", int, 1), "1.5", "a whole number"),
+        (Option("n", int, 1), "", "a whole number"),
+        (Option("x", float, 1.0), "much", "a number"),
+        (Option("x", float, 1.0), "nan", "a number"),
+        (Option("x", float, 1.0), "inf", "a number"),
+        (
+            Option("x", float, 0.0, choices=("a", "b"), least=0, most=1),
+            "2",
+            "a or b or a number from 0 to 1",
+        ),
+        (Option("b", bool, False), "maybe", "true or false"),
+        (Option("w", str, "one", choices=("one", "all")), "some", "one or all"),
+        (Option("seats", int, 2, choices=(2, 3, 4)), "5", "2 or 3 or 4"),
+        (Option("t", Duration, None), "soon", "a time such as 200ms"),
+    ],
+)
+def test_wrong_values_are_refused_with_what_is_right(option, text, takes):
+    with pytest.raises(
+        BadOption, match=f"'{option.name}={text}' cannot be used: {option.name} is {takes}"
+    ):
+        option.parse(text)
+
+
+OPTIONS = {"n": Option("n", int, 1), "c": Option("c", float, 0.7)}
+
+
+def test_first_value_without_a_name_is_the_main_option():
+    assert read_options("agent", [(None, "5"), ("c", "1")], OPTIONS, "n") == {"n": 5, "c": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "main", "message"),
+    [
+        ([("c", "1"), (None, "5")], "n", "a first value without a name is n"),
+        ([(None, "5")], None, "write options as key=value"),
+        ([(None, "5"), ("n", "6")], "n", "has n twice"),
+        ([("c", "1"), ("c", "1")], "n", "has c twice"),
+    ],
+)
+def test_misplaced_options(given, main, message):
+    with pytest.raises(BadOption, match=message):
+        read_options("agent", given, OPTIONS, main)
+
+
+def test_unknown_option_names_its_neighbour():
+    with pytest.raises(UnknownName, match="agent ismcts 'itrations'; did you mean 'iterations'"):
+        make_agent("ismcts:itrations=5")
+
+
+# --- agents ---
+
+
+@pytest.mark.parametrize("name", sorted(set(SETTINGS) - {"expert"}))
+def test_every_named_agent_can_be_made(name):
+    agent = make_agent(name)
+    assert agent.spec == name
+    assert agent.cheating == (name == "cheating")
+
+
+def test_every_default_is_a_value_that_its_option_takes():
+    agent = TreeSearch()
+    for name, option in options_of(TreeSearch).items():
+        if option.default is not None:
+            assert option.parse(str(option.default)) == getattr(agent, name), name
+        assert option.help, name
+
+
+def test_agent_options_arrive():
+    agent = make_agent(
+        "ismcts:2_000,c=0.9,objective=wins,playout=sensible,keep=true,time=20ms,expand=all"
+    )
+    assert (agent.iterations, agent.c, agent.objective, agent.playout) == (2000, 0.9, 1.0, 1.0)
+    assert (agent.keep, agent.time, agent.expand) == (True, 0.02, "all")
+
+
+def test_unknown_agent_names_its_neighbour():
+    with pytest.raises(UnknownName, match="did you mean 'ismcts'") as refused:
+        make_agent("ismct:100")
+    assert "karamatic-mcts" in str(refused.value)
+    assert refused.value.exit_code == UsageError.exit_code == 2
+
+
+@pytest.mark.parametrize("spec", ["ismcts:worlds=true", "uct:worlds=true", "cheating:worlds=one"])
+def test_only_cheating_sees_the_truth(spec):
+    with pytest.raises(BadOption, match="cheating"):
+        make_agent(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["ismcts:0", "ismcts:-5", "ismcts:many", "ismcts:c=-1", "uct:p=0.5", "ismcts:threads=0", "random:5"],
+)
+def test_agents_refuse_what_makes_no_sense(spec):
+    with pytest.raises(BadOption):
+        make_agent(spec)
+
+
+def test_expert_needs_a_game_that_has_one():
+    with pytest.raises(Unsupported, match="no 'expert' setting"):
+        make_agent("expert")
+
+
+# --- games ---
+
+
+@pytest.mark.parametrize(
+    ("spec", "game"),
+    [
+        ("briskola", Briskola()),
+        ("briskola:seats=4,partners_look=true", Briskola(4, partners_look=True)),
+        ("briskola:seats=3", Briskola(3)),
+    ],
+)
+def test_games(spec, game):
+    assert games.load(spec) == game
+    assert games.game_spec(game) == spec
+    assert games.load(games.game_spec(game)) == game
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        ("briscola", UnknownName, "did you mean 'briskola'"),
+        ("briskola:seats=5", BadOption, "seats is 2 or 3 or 4"),
+        ("briskola:players=2", UnknownName, "unknown option of game briskola 'players'"),
+        ("briskola:4", BadOption, "key=value"),
+        ("nowhere/game.py", InputError, "there is no file game.py"),
+    ],
+)
+def test_wrong_games(spec, error, message):
+    with pytest.raises(error, match=message):
+        games.load(spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "must hold exactly one class marked @game; there is none"),
+        ("x = 1 / 0", "cannot be loaded: ZeroDivisionError"),
+        ("x = (", "cannot be loaded: SyntaxError"),
+        ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
+        ("from kibitz.games.briskola.rules import Briskola", "there is none"),
+    ],
+)
+def test_files_that_hold_no_game(tmp_path, text, message):
+    file = tmp_path / "my_game.py"
+    file.write_text(text)
+    for _ in range(2):  # a module that failed must not stay behind
+        with pytest.raises(BadGame, match=message):
+            games.load(str(file))
