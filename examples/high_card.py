@@ -1,71 +1,53 @@
-"""High Card: a trick game of one suit, on one screen. Try `kibitz check examples/high_card.py`."""
+"""High Card: two seats get four of twelve cards each; the higher card takes a trick."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from kibitz import game
-from kibitz.protocol import CHANCE
 from kibitz.rng import below
 
-CARDS, UNUSED, PLAYED, HIDDEN = 12, 2, 3, -1
+CARDS, HAND = 12, 4
+HIDDEN, UNUSED, PLAYED = -1, 2, 3  # where a card can be, beside in the hand of seat 0 or 1
 
 
 @game
 class HighCard(NamedTuple):
-    """Both seats get `hand` of twelve cards, four or more stay unused. The higher card takes a trick."""
-
     seats: int = 2
-    hand: int = 4
-
-    # Where every card is (a seat, UNUSED, PLAYED, or HIDDEN in a view), and the course of play.
-    state = np.dtype([("place", "i8", (CARDS,)), ("left", "i8", (2,)), ("led", "i8"), ("turn", "i8"),
-                      ("tricks", "i8", (2,)), ("dealt", "i8")])  # fmt: skip
-    max_moves, max_plies = CARDS, CARDS
-    choices = {"seats": (2,), "hand": (1, 2, 3, 4)}
+    state = np.dtype([("place", "i8", (CARDS,)), ("led", "i8"), ("turn", "i8"), ("tricks", "i8", (2,))])
+    max_moves, max_plies = HAND, 2 * HAND
 
     def deal(game, state, rng):
-        state.dealt, state.led = 1, HIDDEN
-        needed = state.left[0] = state.left[1] = game.hand
-        for card in range(CARDS):
-            mine = below(rng, CARDS - card) < needed
-            state.place[card] = 0 if mine else HIDDEN
-            needed -= mine
-        game.resample(state, 0, rng)  # the other cards fall as seat 0 might imagine them
-
-    def hidden(game, view):
-        n = 0
-        for card in range(CARDS):
-            n += view.place[card] == HIDDEN
-        return n
+        state.place[:], state.turn, state.led = HIDDEN, 1, HIDDEN
+        game.give(state, 0, HAND, rng)
+        game.resample(state, 0, rng)
 
     def mover(game, state):
-        return state.turn if state.dealt else CHANCE
+        return state.turn - 1  # in a new record of zeros this is CHANCE: the deal is due
 
     def is_over(game, state):
-        return state.dealt == 1 and state.tricks[0] + state.tricks[1] == game.hand
+        return state.tricks[0] + state.tricks[1] == HAND
 
     def legal(game, state, moves):
         n = 0
         for card in range(CARDS):
-            if state.place[card] == state.turn:
+            if state.place[card] == state.turn - 1:
                 moves[n] = card
                 n += 1
         return n
 
     def play(game, state, card):
         state.place[card] = PLAYED
-        state.left[state.turn] -= 1
+        mover = state.turn - 1
         if state.led == HIDDEN:
-            state.led, state.turn = card, 1 - state.turn
+            state.led, state.turn = card, 2 - mover
         else:
-            winner = state.turn if card > state.led else 1 - state.turn
+            winner = mover if card > state.led else 1 - mover
             state.tricks[winner] += 1
-            state.led, state.turn = HIDDEN, winner
+            state.led, state.turn = HIDDEN, winner + 1
 
     def returns(game, state, out):
-        for seat in range(2):
-            out[seat] = state.tricks[seat] / game.hand
+        out[0], out[1] = state.tricks[0] / HAND, state.tricks[1] / HAND
 
     def hide(game, state, seat):
         for card in range(CARDS):
@@ -73,10 +55,17 @@ class HighCard(NamedTuple):
                 state.place[card] = HIDDEN
 
     def resample(game, view, seat, rng):
-        needed, hidden = view.left[1 - seat], game.hidden(view)
+        has_led = view.led != HIDDEN and view.turn - 1 == seat  # the other seat has one card less
+        game.give(view, 1 - seat, HAND - view.tricks[0] - view.tricks[1] - has_led, rng)
+        game.give(view, UNUSED, CARDS, rng)
+
+    def give(game, view, place, n, rng):  # n random hidden cards go to a place
+        hidden = 0
+        for card in range(CARDS):
+            hidden += view.place[card] == HIDDEN
         for card in range(CARDS):
             if view.place[card] == HIDDEN:
-                other_has_it = below(rng, hidden) < needed
-                view.place[card] = 1 - seat if other_has_it else UNUSED
-                needed -= other_has_it
+                if below(rng, hidden) < n:
+                    view.place[card] = place
+                    n -= 1
                 hidden -= 1

@@ -70,9 +70,7 @@ class NaiveBriskola:
         led = suit(self.table[0][1])
         trump = suit(self.turned)
         deciding = trump if any(suit(card) == trump for _, card in self.table) else led
-        rivals = [
-            (STRENGTH.index(rank(card)), seat) for seat, card in self.table if suit(card) == deciding
-        ]
+        rivals = [(STRENGTH.index(rank(card)), seat) for seat, card in self.table if suit(card) == deciding]
         return max(rivals)[1]
 
     def after(self, card):
@@ -96,9 +94,7 @@ class NaiveBriskola:
         unseen = [card for hand in self.hands for card in hand] + stock
         unseen = sorted((c for c in unseen if not any(c in hand for hand in known)), key=DECK.index)
         found = []
-        for hands, rest in _dealt(
-            unseen, [len(self.hands[s]) - len(known[s]) for s in range(self.seats)]
-        ):
+        for hands, rest in _dealt(unseen, [len(self.hands[s]) - len(known[s]) for s in range(self.seats)]):
             for order in permutations(rest):
                 world = self.copy()
                 world.hands = [known[s] + hands[s] for s in range(self.seats)]
@@ -137,6 +133,14 @@ def most_if_all_help(position, seat):
     if position.is_over():
         return position.scores()[seat]
     return max(most_if_all_help(position.after(card), seat) for card in position.legal())
+
+
+def mean_if_all_play_randomly(position, seat):
+    """The points that `seat` gets in the mean over uniformly random moves."""
+    if position.is_over():
+        return position.scores()[seat]
+    values = [mean_if_all_play_randomly(position.after(card), seat) for card in position.legal()]
+    return sum(values) / len(values)
 
 
 def count_nodes(position):

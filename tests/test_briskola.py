@@ -350,9 +350,7 @@ def test_label_tells_the_card_played_and_the_card_drawn(game):
 def test_label_of_a_view_tells_no_drawn_card():
     state = play(deal(Briskola(2), 3), deal(Briskola(2), 3).move_texts()[0])
     view = state.view()
-    assert [int(view.game.label(view.record, move, 1)) for move in view.legal_moves()] == (
-        view.legal_moves()
-    )
+    assert [int(view.game.label(view.record, move, 1)) for move in view.legal_moves()] == (view.legal_moves())
 
 
 @pytest.mark.parametrize("game", GAMES, ids=str)

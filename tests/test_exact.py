@@ -132,9 +132,7 @@ def test_compiled_and_interpreted_solvers_agree():
         for solve in (exact.solve_worlds, exact.solve_worlds.interpreted):
             stack = exact.stack(game)
             sums, squares, moves = np.zeros(40), np.zeros(40), np.zeros(40, np.int64)
-            solve(
-                game, score(game), view.array, view.seat, worlds, two_sides, moves, sums, squares, stack
-            )
+            solve(game, score(game), view.array, view.seat, worlds, two_sides, moves, sums, squares, stack)
             found.append((sums.tolist(), squares.tolist(), int(stack.nodes[0])))
         assert found[0] == found[1]
 

@@ -1,15 +1,15 @@
 """The tree search with all its options, flat Monte Carlo, and what they refuse."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from kibitz.agents import make_agent
+from kibitz.arena.match import play_game
 from kibitz.cards import ITALIAN
 from kibitz.errors import Unsupported
-from kibitz.games.briskola.rules import BLANK, Briskola
+from kibitz.games.briskola.rules import Briskola
 from kibitz.kernel import entry, game
 from kibitz.position import View, deal
 from kibitz.rng import stream
@@ -61,17 +61,16 @@ CASES = [
 ]
 
 
-def seen_by(agent, state):
-    """What the arena shows to an agent: the view, or the truth to one that cheats."""
+def truth_of(state):
+    """The position as the arena shows it to an agent that cheats."""
     view = state.view()
-    if agent.cheating:
-        view.array[:] = state.array
+    view.array[:] = state.array
     return view
 
 
 def think(spec, state, seed=1):
     agent = make_agent(spec, state.game)
-    return agent.advise(seen_by(agent, state), seed)
+    return agent.advise(truth_of(state) if agent.cheating else state.view(), seed)
 
 
 def rows_of(advice):
@@ -99,9 +98,7 @@ def test_visits_add_up_values_stay_in_range_and_a_seed_gives_one_result(rules, s
         assert not advice.exact
 
 
-@pytest.mark.parametrize(
-    "spec", ["ismcts:150", "uct:150", "possible:150", "flat:150", "determinized:150"]
-)
+@pytest.mark.parametrize("spec", ["ismcts:150", "uct:150", "possible:150", "flat:150", "determinized:150"])
 def test_another_seed_gives_another_result(spec):
     state = random_state(Briskola(2), 7, 10)
     assert rows_of(think(spec, state, seed=1)) != rows_of(think(spec, state, seed=2))
@@ -163,9 +160,7 @@ def grow(view, iterations, rng, **changed):
 
 def root_statistics(memory, moves):
     """(visits, value) of every move at the root."""
-    children = {
-        int(n["key"]): (int(n["visits"]), float(n["value"])) for n in children_of(memory, tree.ROOT)
-    }
+    children = {int(n["key"]): (int(n["visits"]), float(n["value"])) for n in children_of(memory, tree.ROOT)}
     return [children[move] for move in moves]
 
 
@@ -450,11 +445,8 @@ def test_every_inner_node_is_the_power_mean_of_its_children(seats, p, helping):
     """Each side's mean for itself, seen by the one who chose the node; if all help the searcher,
     every value is the searcher's."""
     state = random_state(Briskola(seats), 7, 20)
-    view = state.view()
-    view.array[:] = state.array
-    memory = grow(
-        view, 400, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_POWER, p=p, helping=helping
-    )
+    view = truth_of(state)
+    memory = grow(view, 400, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_POWER, p=p, helping=helping)
     checked = 0
     for number, (node, children) in enumerate(inner_nodes(memory)):
         means = [child["value"] / child["visits"] for child in children]
@@ -468,10 +460,10 @@ def test_every_inner_node_is_the_power_mean_of_its_children(seats, p, helping):
 
 
 def test_large_p_approaches_the_best_child():
-    state = random_state(Briskola(2), 7, 20)
+    view = truth_of(random_state(Briskola(2), 7, 20))
     means = []
     for p in (1.0, 300.0):
-        memory = grow(state.view(), 400, stream(1), worlds=tree.FRESH, backup=tree.BACKUP_POWER, p=p)
+        memory = grow(view, 400, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_POWER, p=p)
         root = memory.nodes[tree.ROOT]
         children = children_of(memory, tree.ROOT)
         best = max(child["value"] / child["visits"] for child in children)
@@ -483,18 +475,35 @@ def test_large_p_approaches_the_best_child():
 # --- backup of proofs ---
 
 
+def exact_values(state):
+    """The points and the result that each move brings with perfect play."""
+    twin = naive_of(state)
+    points = {card: naive.best_scores(twin.after(card))[twin.turn] for card in twin.legal()}
+    return points, {card: 1.0 if x > 60 else 0.5 if x == 60 else 0.0 for card, x in points.items()}
+
+
 @pytest.mark.parametrize("n", [60, pytest.param(3000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("spec", ["uct:20000,backup=proved", "cheating:20000,backup=proved,expand=all"])
 def test_proofs_reach_the_exact_value_and_stop_early(spec, n):
     for seed in range(n):
         state = random_state(Briskola(2), seed, 34 + seed % 5)
-        twin = naive_of(state)
-        exact = {card: naive.best_scores(twin.after(card))[twin.turn] for card in twin.legal()}
+        points, _ = exact_values(state)
         advice = think(spec, state)
         assert advice.iterations < 20_000
-        assert exact[advice.best_text] == max(exact.values()), seed
         best = next(row for row in advice.rows if row.move == advice.best)
-        assert best.value == pytest.approx(max(exact.values()))
+        assert best.value == pytest.approx(points[best.text])
+        assert points[best.text] == max(points.values()), seed
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(5000, marks=pytest.mark.soak)])
+def test_a_move_that_is_proved_best_is_chosen(n):
+    """However few visits the proof took: in ending 355 another move has more of them."""
+    for seed in range(300, 300 + n):
+        state = random_state(Briskola(2), seed, 32 + seed % 4)
+        _, wins = exact_values(state)
+        advice = think("cheating:20000,backup=proved,objective=wins", state)
+        assert advice.iterations < 20_000
+        assert wins[advice.best_text] == max(wins.values()), seed
 
 
 @pytest.mark.parametrize("helping", [False, True])
@@ -503,7 +512,7 @@ def test_proved_nodes_hold_the_exact_value(helping):
         state = random_state(Briskola(2), seed, 34)
         twin = naive_of(state)
         memory = grow(
-            state.view(), 3000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED, helping=helping
+            truth_of(state), 3000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED, helping=helping
         )
         proved = [node for node in children_of(memory, tree.ROOT) if node["proved"]]
         assert proved
@@ -520,9 +529,7 @@ def test_proofs_of_partners():
     for seed in range(10):
         state = random_state(Briskola(4), seed, 32)
         twin = naive_of(state)
-        view = state.view()
-        view.array[:] = state.array
-        memory = grow(view, 20_000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED)
+        memory = grow(truth_of(state), 20_000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED)
         root = memory.nodes[tree.ROOT]
         assert root["proved"]
         exact = naive.best_scores(twin)[twin.turn]
@@ -543,8 +550,7 @@ def paths_of(memory, top=tree.ROOT):
             paths[number] = (*paths[parent], int(nodes[number]["key"]))
             node = nodes[number]
             found[paths[number]] = tuple(
-                node[name].item()
-                for name in ("visits", "available", "value", "squares", "width", "seat")
+                node[name].item() for name in ("visits", "available", "value", "squares", "width", "seat")
             )
     return found
 
@@ -553,38 +559,37 @@ def copy_of(memory):
     return memory._replace(nodes=memory.nodes.copy(), slots=memory.slots.copy(), used=memory.used.copy())
 
 
-def test_a_kept_tree_is_the_part_behind_what_was_seen():
+def follow(agent, state, seat, move):
+    """Let the agent at `seat` see a move, and make it; what the agent learned."""
+    label = int(state.game.label(state.record, np.int64(move), seat))
+    agent.learn(label)
+    state.play(move)
+    return label
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_a_kept_tree_is_the_part_behind_what_was_seen(seed):
     """Through an own move, and the reply that ends the trick: the card drawn decides the subtree."""
-    state = random_state(Briskola(2), 7, 30)
-    agent = make_agent("ismcts:3000,keep=true,infosets=full")
-    agent.start(state.game, 0)
+    state = random_state(Briskola(2), seed, 30)
     seat = state.mover
-    advice = agent.advise(state.view(), 1)
-    carried = None
-    for move in (advice.best, None):
-        move = state.legal_moves()[0] if move is None else move
-        label = int(state.game.label(state.record, np.int64(move), seat))
-        old = copy_of(agent._trees[0])
-        agent.learn(label)
-        key = move if label == move else -2 - label
-        top = find(old, tree.ROOT, key)
-        new = agent._trees[0]
-        assert paths_of(new) == paths_of(old, top)
-        assert paths_of(new)
-        carried = int(old.nodes[top]["visits"])
-        assert new.nodes[tree.ROOT]["visits"] == carried
-        state.play(move)
-    assert label != move  # a card was drawn
+    agent = make_agent("ismcts:3000,keep=true,infosets=full")
+    agent.start(state.game, seat)
+    agent.advise(state.view(), 1)
+    learned = []
+    for _ in range(2):
+        old, move = copy_of(agent._trees[0]), state.legal_moves()[0]
+        label = follow(agent, state, seat, move)
+        learned.append(label != move)
+        top = find(old, tree.ROOT, -2 - label if label != move else move)
+        assert paths_of(agent._trees[0]) == paths_of(old, top) != {}
+        assert agent._trees[0].nodes[tree.ROOT]["visits"] == old.nodes[top]["visits"]
+    assert learned == [False, True]
     if state.mover != seat:
-        move = state.legal_moves()[0]
-        agent.learn(int(state.game.label(state.record, np.int64(move), seat)))
-        state.play(move)
-    before = sum(child["visits"] for child in children_of(agent._trees[0], tree.ROOT))
-    after = agent.advise(state.view(), 2)
-    legal = {row.move for row in after.rows}
-    assert 0 < before
-    assert sum(row.visits for row in after.rows) == before + 3000
-    assert legal == set(state.legal_moves())
+        follow(agent, state, seat, state.legal_moves()[0])
+    # Children that stand for a card drawn are a second node on the same path.
+    carried = sum(n["visits"] for n in children_of(agent._trees[0], tree.ROOT) if n["key"] >= 0)
+    assert carried > 0
+    assert sum(row.visits for row in agent.advise(state.view(), 2).rows) == carried + 3000
 
 
 @pytest.mark.parametrize("infosets", ["moves", "full"])
@@ -596,12 +601,9 @@ def test_a_tree_is_kept_through_a_whole_trick(infosets):
     agent.start(state.game, seat)
     agent.advise(state.view(), 1)
     for _ in range(2):
-        move = state.legal_moves()[0]
-        agent.learn(int(state.game.label(state.record, np.int64(move), seat)))
-        state.play(move)
-    kept = agent._trees
-    assert kept is not None
-    assert kept[0].nodes[tree.ROOT]["visits"] > 0
+        follow(agent, state, seat, state.legal_moves()[0])
+    assert agent._trees is not None
+    assert agent._trees[0].nodes[tree.ROOT]["visits"] > 0
 
 
 def test_threads_keep_their_trees():
@@ -625,8 +627,6 @@ def test_a_new_game_and_an_unknown_move_forget_the_tree():
 
 
 def test_kept_trees_play_whole_games():
-    from kibitz.arena.match import play_game
-
     for rules, spec in ((Briskola(2), "ismcts:60,keep=true"), (Briskola(3), "possible:60,keep=true")):
         agents = [make_agent(spec + ",infosets=full", rules) for _ in range(rules.seats)]
         returns = play_game(rules, agents, seed=1, deal=0, seating=0)
@@ -650,9 +650,7 @@ def test_kept_trees_play_whole_games():
 )
 def test_compiled_and_interpreted_searches_agree(changed):
     state = random_state(Briskola(2), 7, 22)
-    view = state.view()
-    if changed.get("worlds") == tree.GIVEN:
-        view.array[:] = state.array
+    view = truth_of(state) if changed.get("worlds") == tree.GIVEN else state.view()
     trees = []
     for search in (tree.search, tree.search.interpreted):
         memory = tree.buffers(view.game, 20_000)
@@ -680,25 +678,11 @@ def test_flat_monte_carlo_gives_every_move_as_many_playouts():
 
 
 def test_flat_monte_carlo_finds_the_mean_of_random_play():
-    """In the last trick but one: the mean over all ways to play on, by hand."""
-    state = set_up(["1D 2S", "2C 4S"], turned="7C")
-    advice = think("flat:20000", state)
-    # 1D: kept against 4S (11 of 2), lost to 2C. 2S: the ace falls into 4S or 2C, and is kept or lost.
+    state = random_state(Briskola(2), 7, 34)
     twin = naive_of(state)
-    expected = {}
-    for card in twin.legal():
-        ends, waiting = [], [twin.after(card)]
-        while waiting:
-            position = waiting.pop()
-            ends += [position.scores()[0]] if position.is_over() else []
-            waiting += (
-                [position.after(reply) for reply in position.legal()]
-                if position.hands[position.turn]
-                else []
-            )
-        expected[card] = sum(ends) / len(ends)
-    for row in advice.rows:
-        assert row.value == pytest.approx(expected[row.text], abs=5 * row.stderr + 1e-9)
+    for row in think("flat:20000", state).rows:
+        exact = naive.mean_if_all_play_randomly(twin.after(row.text), twin.turn)
+        assert row.value == pytest.approx(exact, abs=5 * row.stderr + 1e-9)
 
 
 # --- what cannot be done ---
@@ -756,11 +740,3 @@ def test_what_a_search_cannot_do_is_said(rules, spec, message):
     agent = make_agent(spec, rules)
     with pytest.raises(Unsupported, match=message):
         agent.choose(deal(rules, 1).view(0), 1)
-
-
-def test_the_tree_of_a_sampled_world_is_not_the_truth():
-    """uct deals the unseen cards itself; nothing of the view's blanks is left in its world."""
-    view = random_state(Briskola(2), 7, 10).view()
-    world = view.world(1)
-    assert (world.record.hands[1][:3] != BLANK).all()
-    assert math.isfinite(think("uct:50", random_state(Briskola(2), 7, 10)).rows[0].value)

@@ -94,9 +94,7 @@ def test_option_values(option, text, value):
     ],
 )
 def test_wrong_values_are_refused_with_what_is_right(option, text, takes):
-    with pytest.raises(
-        BadOption, match=f"'{option.name}={text}' cannot be used: {option.name} is {takes}"
-    ):
+    with pytest.raises(BadOption, match=f"'{option.name}={text}' cannot be used: {option.name} is {takes}"):
         option.parse(text)
 
 
@@ -122,7 +120,7 @@ def test_misplaced_options(given, main, message):
 
 
 def test_unknown_option_names_its_neighbour():
-    with pytest.raises(UnknownName, match="agent ismcts 'itrations'; did you mean 'iterations'"):
+    with pytest.raises(UnknownName, match="'itrations'; did you mean 'iterations'"):
         make_agent("ismcts:itrations=5")
 
 
@@ -145,9 +143,7 @@ def test_every_default_is_a_value_that_its_option_takes():
 
 
 def test_agent_options_arrive():
-    agent = make_agent(
-        "ismcts:2_000,c=0.9,objective=wins,playout=sensible,keep=true,time=20ms,expand=all"
-    )
+    agent = make_agent("ismcts:2_000,c=0.9,objective=wins,playout=sensible,keep=true,time=20ms,expand=all")
     assert (agent.iterations, agent.c, agent.objective, agent.playout) == (2000, 0.9, 1.0, 1.0)
     assert (agent.keep, agent.time, agent.expand) == (True, 0.02, "all")
 
@@ -201,7 +197,7 @@ def test_games(spec, game):
     [
         ("briscola", UnknownName, "did you mean 'briskola'"),
         ("briskola:seats=5", BadOption, "seats is 2 or 3 or 4"),
-        ("briskola:players=2", UnknownName, "unknown option of game briskola 'players'"),
+        ("briskola:players=2", UnknownName, "unknown option of game briskola.*'players'"),
         ("briskola:4", BadOption, "key=value"),
         ("nowhere/game.py", InputError, "there is no file game.py"),
     ],

@@ -61,9 +61,7 @@ SETTINGS: dict[str, Setting] = {
     "uct": Setting(TreeSearch, {"worlds": "one"}, "UCT on one sampled deal (perfect information: the game)"),
     "determinized": Setting(TreeSearch, {"worlds": "many"}, "UCT on many sampled deals, votes summed"),
     "ismcts": Setting(TreeSearch, {}, "information-set MCTS: a new deal each iteration, one tree"),
-    "possible": Setting(
-        TreeSearch, {"worlds": "possible"}, "a tree over the moves that seats might hold"
-    ),
+    "possible": Setting(TreeSearch, {"worlds": "possible"}, "a tree over the moves that seats might hold"),
     "cheating": Setting(TreeSearch, {"worlds": "true"}, "UCT on the real cards: the upper bound"),
     "karamatic-mcts": Setting(
         TreeSearch,

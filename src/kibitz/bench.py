@@ -133,21 +133,26 @@ def _beside_c(game: Any, n: int) -> dict[str, Any] | None:
         programs = []
         for flags in C_FLAGS:
             program = str(Path(folder) / ("playout" + "".join(flags)))
-            if subprocess.run([compiler, *flags, "-o", program, str(C_SOURCE)], capture_output=True).returncode:
+            if subprocess.run(
+                [compiler, *flags, "-o", program, str(C_SOURCE)], capture_output=True
+            ).returncode:
                 continue
             programs.append((" ".join(flags), program))
-        ratios: dict[str, list[float]] = {flags: [] for flags, _ in programs}
+        ratios: dict[str, list[float]] = {built: [] for built, _ in programs}
         for number in range(ROUNDS):
             ours, totals = _playouts(game, n, number)
-            for flags, program in programs:
+            for built, program in programs:
                 start = str(int(stream(number)[0]))
                 answer = subprocess.run(
                     [program, str(game.seats), str(n), start], capture_output=True, text=True, check=True
                 ).stdout.split()
                 if [float(x) for x in answer[1:]] != totals:
                     raise AssertionError("C and Kibitz played different games")
-                ratios[flags].append(float(answer[0]) / ours)
-    return {"compiler": _first_line([compiler, "--version"]), **{f: _spread(r) for f, r in ratios.items()}}
+                ratios[built].append(float(answer[0]) / ours)
+    return {
+        "compiler": _first_line([compiler, "--version"]),
+        **{f: _spread(r) for f, r in ratios.items()},
+    }
 
 
 _FIRST_MOVE = (
@@ -207,7 +212,10 @@ def text(result: dict[str, Any]) -> str:
         ("random playouts a second", spread(result["playouts"], ",.0f")),
         ("  interpreted", f"{result['interpreted_playouts']:,.0f}"),
         ("  compiled to interpreted", f"{result['compiled_to_interpreted']:,.0f} times"),
-        (f"ISMCTS iterations a second ({SEARCH_ITERATIONS:,})", spread(result["search_iterations"], ",.0f")),
+        (
+            f"ISMCTS iterations a second ({SEARCH_ITERATIONS:,})",
+            spread(result["search_iterations"], ",.0f"),
+        ),
         ("  to playouts", spread(result["search_to_playouts"], ".2f")),
     ]
     if result["threads_2_to_1"]:

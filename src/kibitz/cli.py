@@ -27,7 +27,9 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
-GameArgument = Annotated[str, typer.Argument(help="A game, such as briskola, briskola:seats=4 or my_game.py.")]
+GameArgument = Annotated[
+    str, typer.Argument(help="A game, such as briskola, briskola:seats=4 or my_game.py.")
+]
 
 
 def _document(kind: str, content: dict[str, Any]) -> None:
@@ -65,7 +67,7 @@ def games(as_json: Json = False) -> None:
     """
     from kibitz import games as room
 
-    found = []
+    found: list[dict[str, Any]] = []
     for name in room.GAMES:
         cls = room.game_class(name)
         options = [
@@ -96,7 +98,7 @@ def agents(
 
     if name is not None and name not in SETTINGS:
         raise UnknownName("agent", name, SETTINGS)
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for each in [name] if name else SETTINGS:
         setting = SETTINGS[each]
         options = {
@@ -186,9 +188,7 @@ def _print_match(result: Any) -> None:
     ]
     _table(["agent", "wins", "draws", "% won (95 %)", "% of decided", "points a game"], rows, title)
     for agent, difference in zip(result.agents[1:], result.differences, strict=True):
-        print(
-            f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points a game, paired by deal"
-        )
+        print(f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points a game, paired by deal")
 
 
 @app.command()
@@ -252,7 +252,11 @@ def reproduce(
     _must_be_writable(out)
     story = _story()
     results = experiments.run_all(
-        names or [], scale or (experiments.QUICK if quick else 1.0), seed, jobs or os.cpu_count() or 1, story
+        names or [],
+        scale or (experiments.QUICK if quick else 1.0),
+        seed,
+        jobs or os.cpu_count() or 1,
+        story,
     )
     story.close()
     out.write_text(report.page(results), encoding="utf-8")

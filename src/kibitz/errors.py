@@ -1,16 +1,16 @@
 """What can go wrong. Every message says what was given, what is wrong and what would be right.
 
-    KibitzError
-    ├── UsageError        (exit code 2)  an unknown verb's neighbour: names, options, numbers
-    │   ├── UnknownName                  no such game, agent or option, with "did you mean"
-    │   └── BadOption                    an option's value cannot be used
-    ├── InputError        (exit code 3)  what was given is well formed but cannot be done
-    │   ├── IllegalMove                  a card not in hand, a move out of turn
-    │   ├── ParseError                   text that is no card, no position
-    │   ├── BadGame                      a game that breaks the protocol
-    │   ├── Unsupported                  this algorithm cannot play this game, and why
-    │   └── Unwritable                   the output cannot be written
-    └── MissingExtra      (exit code 4)  an optional library is not installed
+KibitzError
+├── UsageError        (exit code 2)  an unknown verb's neighbour: names, options, numbers
+│   ├── UnknownName                  no such game, agent or option, with "did you mean"
+│   └── BadOption                    an option's value cannot be used
+├── InputError        (exit code 3)  what was given is well formed but cannot be done
+│   ├── IllegalMove                  a card not in hand, a move out of turn
+│   ├── ParseError                   text that is no card, no position
+│   ├── BadGame                      a game that breaks the protocol
+│   ├── Unsupported                  this algorithm cannot play this game, and why
+│   └── Unwritable                   the output cannot be written
+└── MissingExtra      (exit code 4)  an optional library is not installed
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 This is the only module that touches Numba's compiler. Four decorators:
 
-| decorator    | on                         | makes                                                             |
-|--------------|----------------------------|-------------------------------------------------------------------|
-| `@kernel`    | a function                 | a helper that compiled code and the interpreter both can call     |
-| `@component` | a `NamedTuple` class       | an object whose methods compiled code can call (objective, policy)|
-| `@game`      | a `NamedTuple` class       | the same, completed with the defaults of `kibitz.protocol`        |
-| `@entry`     | a function                 | a door from Python into compiled code, cached on disk             |
+| decorator    | on                   | makes                                                        |
+|--------------|----------------------|--------------------------------------------------------------|
+| `@kernel`    | a function           | a helper for compiled code and the interpreter alike         |
+| `@component` | a `NamedTuple` class | an object (objective, policy) that compiled code can call    |
+| `@game`      | a `NamedTuple` class | the same, completed with the defaults of `kibitz.protocol`   |
+| `@entry`     | a function           | a door from Python into compiled code, cached on disk        |
 
 Compiled code finds a method by the class of its object: every method name is registered once
 with Numba for all named tuples and resolves to `getattr(the class, name)`. So a search is written
@@ -46,10 +46,9 @@ _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-
 def kernel(function: _F) -> _F:
     """Mark a plain function as callable from compiled code; the interpreter calls it as it is."""
-    return register_jitable(function)  # type: ignore[no-any-return]
+    return register_jitable(function)
 
 
 _exposed: dict[str, int] = {}  # the number of arguments of every method name
@@ -107,7 +106,7 @@ def _expose(cls: type, name: str, arity: int) -> None:
     )
     # Methods of rules are short and called everywhere: inlined, they run a fifth faster.
     options = {"forceinline": True}
-    for kind in (types.NamedTuple, types.NamedUniTuple):
+    for kind in (types.NamedTuple, types.NamedUniTuple):  # type: ignore[attr-defined]
         overload_method(kind, name, strict=False, jit_options=options)(resolve)
 
 
@@ -125,8 +124,9 @@ def game(cls: _C) -> _C:
             f"game {cls.__name__} lacks {', '.join(missing)}; "
             f"kibitz.protocol.Game says what each of them does"
         )
-    cls.defaulted = frozenset(name for name in protocol.OPTIONAL if name not in vars(cls))
-    for name in cls.defaulted:
+    defaulted = frozenset(name for name in protocol.OPTIONAL if name not in vars(cls))
+    cls.defaulted = defaulted  # type: ignore[attr-defined]
+    for name in defaulted:
         setattr(cls, name, protocol.OPTIONAL[name])
     return component(cls)
 

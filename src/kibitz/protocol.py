@@ -102,7 +102,8 @@ class Game(Protocol):
 
     def worlds_left(self, view: Any, seat: int) -> int:
         """How many worlds agree with the view, if each of them is small enough to be solved
-        exactly; else 0."""
+        exactly; else 0.
+        """
 
     def world(self, view: Any, seat: int, number: int) -> None:
         """Fill the view with world `number` of `worlds_left`."""

@@ -11,11 +11,13 @@ from kibitz.experiments import Result
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1f; --paper: #fcfcf9; --line: #d8d8d0; --faint: #66665f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e0; --paper: #17171a; --line: #3a3a40; --faint: #a0a098; } }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e0; --paper: #17171a; --line: #3a3a40; --faint: #a0a098; }
+}
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem;
        margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
-th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
 figure { margin: 1.5rem 0; } figure svg { width: 100%; height: auto; background: #fff; border-radius: 4px; }
 figcaption, footer, .source { color: var(--faint); font-size: .9rem; }

@@ -50,7 +50,13 @@ class Story:
 
     def progress(self, label: str) -> Callable[[int, int], None]:
         """A function that shows how many of how many are done."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
         self.close()
         columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -170,6 +176,9 @@ def fail(error: KibitzError, as_json: bool) -> None:
         import json
 
         kind = type(error).__name__
-        print(json.dumps({"schema": "kibitz.error/1", "error": kind, "message": str(error)}), file=sys.stderr)
+        print(
+            json.dumps({"schema": "kibitz.error/1", "error": kind, "message": str(error)}),
+            file=sys.stderr,
+        )
     else:
         print(f"kibitz: {error}", file=sys.stderr)

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,14 @@ from kibitz.position import State, View
 from kibitz.rng import stream
 
 EVERY_AGENT = (
-    *("random", "rule-based", "flat:30", "ismcts:60", "ismcts:60,infosets=full", "determinized:60,trees=4"),
+    *(
+        "random",
+        "rule-based",
+        "flat:30",
+        "ismcts:60",
+        "ismcts:60,infosets=full",
+        "determinized:60,trees=4",
+    ),
     *("uct:60", "possible:60", "ismcts:60,threads=2", "ismcts:60,keep=true,playout=0.5"),
 )
 """Agents that look at hidden cards in every way there is; a game that lacks what one needs skips it."""
@@ -104,9 +112,7 @@ def walk(game: Any, seed: int) -> Iterator[State]:
             continue
         yield state
         legal = state.legal_moves()
-        _demand(
-            ply < game.max_plies, f"a game lasted longer than max_plies = {game.max_plies} (seed {seed})"
-        )
+        _demand(ply < game.max_plies, f"a game lasted longer than max_plies = {game.max_plies} (seed {seed})")
         state = State(game, state.array.copy())
         state.play(legal[int(stream(seed, 2, ply)[0] % np.uint64(len(legal)))])
         ply += 1
@@ -150,7 +156,8 @@ def _check_moves(game: Any, n: int, seed: int) -> str:
             for move in moves:
                 text = game.move_text(move)
                 _demand(
-                    game.parse_move(text) == move, f"'{text}' is read as {game.parse_move(text)}, not {move}"
+                    game.parse_move(text) == move,
+                    f"'{text}' is read as {game.parse_move(text)}, not {move}",
                 )
     return f"{n} games, {plies} decisions"
 
@@ -169,8 +176,8 @@ def _check_modes(game: Any, n: int, seed: int) -> str:
     same = [a == b for a, b in zip(*results, strict=True)]
     _demand(
         all(same),
-        f"game {same.index(False) if False in same else 0} differs: small integer fields that are shifted "
-        f"or mixed with others need a cast to np.int64",
+        f"game {[*same, False].index(False)} differs: small integer fields that are shifted or mixed with "
+        f"others need a cast to np.int64",
     )
     return f"{n} games, bit for bit"
 
@@ -240,9 +247,7 @@ def _check_views(game: Any, n: int, seed: int) -> str:
                     "a sampled world has other cards than the deck",
                 )
                 if seat == state.mover and not state.is_over:
-                    _demand(
-                        view.legal_moves() == state.legal_moves(), "a seat's view has other legal moves"
-                    )
+                    _demand(view.legal_moves() == state.legal_moves(), "a seat's view has other legal moves")
                 worlds += 1
     return f"{worlds} worlds"
 
@@ -283,9 +288,7 @@ def _check_possible(game: Any, n: int, seed: int) -> str:
                     continue
                 view = state.view(seat)
                 found = {int(m) for m in buffer[: game.possible(view.record, buffer)]}
-                _demand(
-                    set(state.legal_moves()) <= found, f"a legal move is not possible for seat {seat}"
-                )
+                _demand(set(state.legal_moves()) <= found, f"a legal move is not possible for seat {seat}")
                 tried += 1
     return f"{tried} views"
 
@@ -356,7 +359,7 @@ def _check_uniform(game: Any, n: int, seed: int) -> str:
     """Chi-square over all worlds of a small case, found by trying every order of what is hidden."""
     if "hide" in game.defaulted:
         return "nothing is hidden"
-    tested = []
+    tested: list[float] = []
     for number in range(20 * n):
         for state in walk(game, seed + number):
             if state.is_over or len(tested) >= 3:
@@ -436,11 +439,15 @@ def check_hidden(
                 other = redeal(state, state.mover, chooser)
                 if other is not None:
                     pairs.append((state, other))
-    checks = [("what is hidden can be dealt anew", lambda: _check_pairs(game, hidden, pairs))]
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("what is hidden can be dealt anew", partial(_check_pairs, game, hidden, pairs))
+    ]
     if pairs:
-        checks.append(("views and legal moves stay the same", lambda: _check_same_views(pairs)))
-        for spec in agents:
-            checks.append((f"advice of {spec} stays the same", lambda s=spec: _check_same_advice(game, s, pairs)))  # type: ignore[misc]
+        checks.append(("views and legal moves stay the same", partial(_check_same_views, pairs)))
+        checks += [
+            (f"advice of {spec} stays the same", partial(_check_same_advice, game, spec, pairs))
+            for spec in agents
+        ]
     return _run(checks)
 
 

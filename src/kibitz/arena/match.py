@@ -8,12 +8,10 @@ seats: what the cards favour, they favour for everybody.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,9 +84,7 @@ def seatings(game: Any, agents: int) -> list[list[int]]:
     return found
 
 
-def play_game(
-    game: Any, agents: Sequence[Agent], seed: int, deal: int, seating: int
-) -> NDArray[np.float64]:
+def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating: int) -> NDArray[np.float64]:
     """The returns of one game, `agents[seat]` at each seat."""
     position, view = np.zeros(1, game.state), np.zeros(1, game.state)
     moves = np.zeros(game.max_moves, np.int64)
@@ -266,9 +262,7 @@ def summarise(
         for a, spec in enumerate(agents)
     ]
     differences = [mean_of_deals(per_game[:, 0] - per_game[:, a]) for a in range(1, n)]
-    return MatchResult(
-        game_spec, seed, deals, deals * len(places), seconds, results, differences, returns
-    )
+    return MatchResult(game_spec, seed, deals, deals * len(places), seconds, results, differences, returns)
 
 
 Progress = Callable[[int, int], None]
@@ -356,8 +350,7 @@ def _run(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArray[np.fl
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in list((pool._processes or {}).values()):
-                with suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGTERM)
+                process.terminate()
             raise
 
 

@@ -17,8 +17,8 @@ from kibitz.agents import make_agent
 from kibitz.arena.match import MatchResult, match
 from kibitz.arena.statistics import Estimate, wilson
 from kibitz.experiments import Plan, Result, Row, verdict
-from kibitz.position import View
-from kibitz.rng import stream
+from kibitz.position import deal
+from kibitz.rng import derive
 from kibitz.testing import walk
 
 GAME, RANDOM, BEST = "briskola", "random", "expert"
@@ -57,86 +57,100 @@ def run(plan: Plan) -> Result:
 
 
 def _rows(published: float, again: Estimate, played: dict[tuple[str, str], MatchResult]) -> list[Row]:
-    def row(cell: str, known: float | None, measured: Estimate, pair: tuple[str, str], says: str) -> Row:
-        return Row("karamatic", cell, known, measured, played[pair].games, says, 100, 1, " %")
+    def row(cell: str, known: float | None, measured: Estimate, spec: str, says: str) -> Row:
+        return Row("karamatic", cell, known, measured, played[spec, RANDOM].games, says, 100, 1, " %")
 
     rows = []
-    for spec in (AGENT, AS_RUN, MENDED):
-        pair = (spec, RANDOM)
-        share = played[pair].agents[0].unbeaten
+    for spec in (AGENT, AS_RUN):
+        share = played[spec, RANDOM].agents[0].unbeaten
         cell = f"{spec} wins (60–60 counted as a win, as published)"
-        if spec == MENDED:
-            rows.append(row(cell, None, share, pair, "–"))
-            continue
-        rows.append(row(cell, published, share, pair, verdict(published, share)))
-        rows.append(row(f"{spec}, beside its author's program run again", again.mean, share, pair,
-                        verdict(again.mean, share)))  # fmt: skip
-    for spec in (BEST, CHEATING):
-        pair = (spec, RANDOM)
-        share = played[pair].agents[0].win_rate_decided
-        known = published if spec == BEST else None
-        says = ("at least published" if share.mean >= published else "below published") if known else "upper bound"
-        rows.append(row(f"{spec} wins, of decided games", known, share, pair, says))
-    pair = (BEST, AGENT)
-    difference = played[pair].differences[0]
+        rows.append(row(cell, published, share, spec, verdict(published, share)))
+        cell = f"{spec}, beside its author's program run again"
+        rows.append(row(cell, again.mean, share, spec, verdict(again.mean, share)))
+    mended = played[MENDED, RANDOM].agents[0].unbeaten
+    rows.append(row(f"{MENDED} wins (60–60 counted as a win)", None, mended, MENDED, "–"))
+    best, cheat = (played[spec, RANDOM].agents[0].win_rate_decided for spec in (BEST, CHEATING))
+    says = "at least published" if best.mean >= published else "below published"
+    rows.append(row(f"{BEST} wins, of decided games", published, best, BEST, says))
+    rows.append(row(f"{CHEATING} wins, of decided games", None, cheat, CHEATING, "upper bound"))
+    difference = played[BEST, AGENT].differences[0]
     says = "stronger" if difference.low > 0 else "weaker" if difference.high < 0 else "not decided"
-    rows.append(
-        Row("karamatic", f"{BEST} less {AGENT}, points a game", None, difference, played[pair].games, says)
-    )
-    return rows
+    cell, n = f"{BEST} less {AGENT}, points a game", played[BEST, AGENT].games
+    return [*rows, Row("karamatic", cell, None, difference, n, says)]
 
 
 def decision_times(agents: list[str], deals: int = 6) -> dict[str, float]:
     """Mean seconds a decision, agents in turns on the same positions of random games."""
     game = games.load(GAME)
     players = {spec: make_agent(spec, game) for spec in agents}
+    for player in players.values():
+        player.choose(deal(game, 0).view(), 0)  # loads the code
     spent = dict.fromkeys(agents, 0.0)
     decisions = 0
     for number in range(deals):
         for state in walk(game, number):
             if state.is_over:
                 continue
-            view = View(game, state.mover, state.array)
             decisions += 1
             for spec, player in players.items():
-                player.choose(view, 0) if decisions == 1 else None
                 before = time.perf_counter()
-                player.choose(view, int(stream(number, decisions)[0] >> 1))
+                player.choose(state.view(), derive(number, decisions))
                 spent[spec] += time.perf_counter() - before
     return {spec: seconds / decisions for spec, seconds in spent.items()}
 
 
+Played = dict[tuple[str, str], MatchResult]
+
+
 def _findings(
-    published: dict[str, Any], again: Estimate, played: dict[tuple[str, str], MatchResult], times: dict[str, float]
-) -> list[str]:  # fmt: skip
-    ours = played[AGENT, RANDOM].agents[0].unbeaten
-    covers = {
-        "the published 96 %": ours.low <= published["win_rate"] <= ours.high,
-        "the 91.7 % of its author's program run again": ours.low <= again.mean <= ours.high,
-    }
-    covered = [name for name, inside in covers.items() if inside]
-    chance = [wilson(round(0.96 * n), n) for n in published["games"]]
-    best, cheat = (played[spec, RANDOM].agents[0].win_rate_decided for spec in (BEST, CHEATING))
-    base = played[AGENT, RANDOM].agents[0].win_rate_decided
-    gap = cheat.mean - base.mean
-    difference = played[BEST, AGENT].differences[0]
+    published: dict[str, Any], again: Estimate, played: Played, times: dict[str, float]
+) -> list[str]:
+    ahead = played[BEST, AGENT].differences[0]
     return [
-        f"The interval {ours.text(100, 1)} % of {AGENT} covers {' and '.join(covered) or 'neither figure'}. "
-        f"96 % was read off after 100 or 200 games, where chance alone gives "
-        f"{chance[0].low:.1%} … {chance[0].high:.1%} or {chance[1].low:.1%} … {chance[1].high:.1%}; "
-        f"the program run again gave {again.text(100, 1)} % over {again.n} games. "
-        f"Ours repairs two faults of that program (terminal nodes were never backed up, and points came "
-        f"unscaled with one card left), which cost it iterations near the end, not games.",
-        f"Why it stays near there: one reward is maximised at every node, so the tree believes that the "
-        f"opponent helps, and leading high cards looks safe. Mended (opponents=own) it wins "
-        f"{played[MENDED, RANDOM].agents[0].unbeaten.text(100, 1)} %.",
-        f"{BEST} takes {1000 * times[BEST]:.1f} ms a decision, {AGENT} {1000 * times[AGENT]:.1f} ms. It wins "
-        f"{best.text(100, 1)} % of decided games against random; the cheating agent wins {cheat.text(100, 1)} %: "
-        f"{(best.mean - base.mean) / gap:.0%} of the gap between {AGENT} and it is closed."
-        if gap > 0
-        else f"{BEST} wins {best.text(100, 1)} % of decided games against random.",
-        f"Against {AGENT} itself {BEST} is {difference.text()} points a game ahead, paired by deal.",
+        _which_figure(published, again, played[AGENT, RANDOM].agents[0].unbeaten),
+        _why(played[MENDED, RANDOM].agents[0].unbeaten),
+        _how_strong(played, times),
+        f"Against {AGENT} itself {BEST} is {ahead.text()} points a game ahead, paired by deal.",
     ]
+
+
+def _which_figure(published: dict[str, Any], again: Estimate, ours: Estimate) -> str:
+    covered = [
+        name
+        for name, figure in (
+            ("the published 96 %", 0.96),
+            ("the 91.7 % of its program run again", again.mean),
+        )
+        if ours.low <= figure <= ours.high
+    ]
+    chance = [wilson(round(0.96 * n), n) for n in published["games"]]
+    return (
+        f"The interval {ours.text(100, 1)} % of {AGENT} covers {' and '.join(covered) or 'neither figure'}. "
+        f"96 % was read off after 100 or 200 games, where chance alone gives {chance[0].low:.1%} … "
+        f"{chance[0].high:.1%} or {chance[1].low:.1%} … {chance[1].high:.1%}; its author's program run again "
+        f"gave {again.text(100, 1)} % over {again.n} games."
+    )
+
+
+def _why(mended: Estimate) -> str:
+    return (
+        "Why it stays below 96 %: one reward is maximised at every node, so the tree believes that the "
+        "opponent helps, random playouts do not punish, and leading high cards looks safe. Mended "
+        f"(opponents=own) it wins {mended.text(100, 1)} %. Ours repairs two faults of the program near the "
+        "end of a game: terminal nodes were never backed up, and points came back unscaled with one card "
+        "left."
+    )
+
+
+def _how_strong(played: Played, times: dict[str, float]) -> str:
+    base, best, cheat = (played[spec, RANDOM].agents[0].win_rate_decided for spec in (AGENT, BEST, CHEATING))
+    closed = (best.mean - base.mean) / (cheat.mean - base.mean) if cheat.mean > base.mean else 1.0
+    return (
+        f"{BEST} takes {1000 * times[BEST]:.1f} ms a decision, {AGENT} {1000 * times[AGENT]:.1f} ms. It "
+        f"wins {best.text(100, 1)} % of decided games against random, the cheating agent "
+        f"{cheat.text(100, 1)} %: {closed:.0%} of the gap between {AGENT} ({base.text(100, 1)} %) and "
+        "cheating is closed."
+    )
 
 
 def _figures(rows: list[Row], played: dict[tuple[str, str], MatchResult]) -> list[tuple[str, str]]:
@@ -154,15 +168,12 @@ def _figures(rows: list[Row], played: dict[tuple[str, str], MatchResult]) -> lis
     points = {
         pair[0]: played[pair].points_of(0) for pair in ((AGENT, RANDOM), (BEST, RANDOM), (CHEATING, RANDOM))
     }
-    return [
-        (
-            f"Shares of games won with 95 % intervals ({played[AGENT, RANDOM].games} games each); the open "
-            f"diamond is the published figure.",
-            bars,
-        ),
-        (
-            "Points in single games against a random player: more than 60 win. Luck of the cards leaves a "
-            "tail of losses to everyone, so points a game on duplicate deals tell agents apart best.",
-            plots.distributions(points, "points in a game", 60),
-        ),
-    ]
+    n = played[AGENT, RANDOM].games
+    shares_caption = (
+        f"Games won with 95 % intervals, {n} games each; the open diamond is the published figure."
+    )
+    points_caption = (
+        "Points in single games against a random player: more than 60 win. Luck of the cards leaves a "
+        "tail of losses to everyone, so points a game on duplicate deals tell agents apart best."
+    )
+    return [(shares_caption, bars), (points_caption, plots.distributions(points, "points in a game", 60))]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz import specs
-from kibitz.errors import BadGame, BadOption, InputError, UnknownName
+from kibitz.errors import BadGame, InputError, UnknownName
 
 GAMES = {"briskola": "kibitz.games.briskola.rules:Briskola"}
 """Name → module:class of the games that come with Kibitz."""
@@ -72,7 +72,8 @@ def _from_file(path: Path) -> Any:
         if not path.is_file():
             raise InputError(f"there is no file {path.name}; give the path of a Python file with a game")
         spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         sys.path.insert(0, str(path.parent))  # its neighbours can be imported
@@ -109,6 +110,3 @@ def game_spec(game: Any) -> str:
         if cls._field_defaults.get(field) != value
     ]
     return name + (":" + ",".join(changed) if changed else "")
-
-
-__all__ = ["GAMES", "BadOption", "game_class", "game_spec", "load", "parameters"]

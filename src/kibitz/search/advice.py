@@ -57,9 +57,7 @@ class Advice:
                 f"{mark} {row.text:<8} {row.value:>16.3f} {error:>8} {row.visits:>8} {row.available:>10}"
             )
         how = "exact" if self.exact else f"{self.iterations:,} iterations"
-        lines.append(
-            f"  {self.agent}: {how}, {self.worlds:,} worlds, {self.seconds:.3f} s, seed {self.seed}"
-        )
+        lines.append(f"  {self.agent}: {how}, {self.worlds:,} worlds, {self.seconds:.3f} s, seed {self.seed}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

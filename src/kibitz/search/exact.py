@@ -30,6 +30,7 @@ class Stack(NamedTuple):
 
 
 def stack(game: Any) -> Stack:
+    """Memory for solving any position of `game`."""
     plies = game.max_plies + 1
     return Stack(
         np.zeros(plies, game.state),
@@ -44,6 +45,7 @@ def stack(game: Any) -> Stack:
 
 @kernel
 def open_frame(game, stack, ply, alpha, beta):
+    """Begin with the position in frame `ply`: list its moves, none of them tried."""
     state = stack.states[ply]
     stack.widths[ply] = game.legal(state, stack.moves[ply])
     stack.tried[ply] = 0
@@ -93,6 +95,7 @@ def alpha_beta(game, objective, stack, seat):
 
 @kernel
 def ours(game, state, seat):
+    """Whether the mover plays on `seat`'s side."""
     return game.team(game.mover(state)) == game.team(seat)
 
 

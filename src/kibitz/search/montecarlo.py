@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import Unsupported
 from kibitz.kernel import entry
-from kibitz.position import State, View
+from kibitz.position import View
 from kibitz.rng import stream
 from kibitz.search import exact, flat, tree
 from kibitz.search.advice import Advice, Row
@@ -65,7 +65,8 @@ class Statistics:
 
     @classmethod
     def of(cls, moves: list[int]) -> Statistics:
-        return cls(moves, *(np.zeros(len(moves)) for _ in range(4)))
+        n = len(moves)
+        return cls(moves, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
 
     def means(self) -> NDArray[np.float64]:
         return self.sums / np.maximum(self.visits, 1)
@@ -96,9 +97,16 @@ class Statistics:
                 )
             )
         return Advice(
-            self.moves[self.best(agent.chooses_by_value)],
-            *(tuple(rows), view.seat, agent.spec, unit),
-            *(self.iterations, self.worlds, seconds, seed, self.exact),
+            best=self.moves[self.best(agent.chooses_by_value)],
+            rows=tuple(rows),
+            seat=view.seat,
+            agent=agent.spec,
+            unit=unit,
+            iterations=self.iterations,
+            worlds=self.worlds,
+            seconds=seconds,
+            seed=seed,
+            exact=self.exact,
         )
 
 
@@ -241,9 +249,7 @@ class TreeSearch(Searcher):
     select: str = _option("ucb1", "how to choose between moves in the tree", choices=tuple(SELECT))
     c: float = _option(0.7, "weight of exploration", least=0)
     inside: bool = _option(False, "c inside the root: √(c·ln N / n)")
-    expand: str = _option(
-        "one", "new nodes: one move, all moves, or the whole path", choices=tuple(EXPAND)
-    )
+    expand: str = _option("one", "new nodes: one move, all moves, or the whole path", choices=tuple(EXPAND))
     backup: str = _option("mean", "how values move up", choices=tuple(BACKUP))
     p: float = _option(1.0, "exponent of the power mean, with backup=power", least=1)
     chosen: str = _option(

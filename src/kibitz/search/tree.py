@@ -101,6 +101,7 @@ _HALF = np.int64(32)
 
 @kernel
 def first_slot(slots, parent, key):
+    """Where to begin looking for a node in the hash table."""
     mixed = np.int64(parent) * _HASH_1 + np.int64(key) * _HASH_2
     return (mixed ^ (mixed >> _HALF)) & (len(slots) - 1)
 
@@ -186,9 +187,7 @@ def choose(options, tree, node, moves, n, seat, rng):
             continue
         child = tree.nodes[number]
         child.available += 1
-        score = selection_score(
-            options, child, child.available if options.worlds == FRESH else trials
-        )
+        score = selection_score(options, child, child.available if options.worlds == FRESH else trials)
         if score > best_score:
             best, best_score = number, score
     if untried == 0:

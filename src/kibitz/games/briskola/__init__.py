@@ -1,0 +1,1 @@
+"""Briškola: the rules, and how people see them."""

@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.bits import size
 from kibitz.cards import ITALIAN
 from kibitz.games.briskola import text
 from kibitz.kernel import game, kernel
@@ -40,14 +41,14 @@ BLANK = CARDS  # no card; small unsigned fields make quick indices
 POINTS = np.array([0, 0, 0, 0, 0, 2, 3, 4, 10, 11] * 4)
 TOTAL_POINTS = 120
 
-# What a card is worth in the hand, from 2 to 1 by strength, and other numbers of the rules of
-# thumb; found by hand and by matches.
-KEEP_PLAIN = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 1.5, 2.0, 2.5, 5.5, 6.0])
-KEEP_TRUMP = np.array([4.0, 4.2, 4.4, 4.6, 4.8, 6.5, 7.5, 8.5, 12.0, 13.0])
-HOLDS_PLAIN, HOLDS_TRUMP, LEAD_COST = 0.3, 0.6, 0.8
+# The rules of thumb: what a card is worth in the hand, from 2 to 1 by strength; the price of a point
+# given away; the price of taking a trick, for then one leads. Found by many thousand matches.
+KEEP_PLAIN = np.array([0.0, 0.1, 0.2, 0.2, 0.3, 1.4, 1.6, 2.0, 4.6, 5.4])
+KEEP_TRUMP = np.array([3.0, 3.0, 3.6, 4.5, 5.0, 5.2, 6.7, 7.8, 13.0, 17.5])
+GIVEN, TAKING = 0.4, 0.15
 
 _ONE = np.int64(1)
-_ALL_CARDS = np.int64((1 << CARDS) - 1)
+_ALL_CARDS, _SUIT = np.int64((1 << CARDS) - 1), np.int64((1 << RANKS) - 1)
 MOST_UNSEEN = 9  # three hidden hands of three cards: 1,680 worlds
 
 
@@ -272,34 +273,48 @@ class Briskola(NamedTuple):
     # --- rules of thumb ---
 
     def sensible_move(game, state, moves, rng):
-        """The card that wins most points now, less what it is worth in the hand."""
-        best, choice = -np.inf, 0
+        """The card that can be expected to win most now, less what it is worth in the hand."""
         n = game.legal(state, moves)
+        mine = np.int64(0)
         for i in range(n):
-            prospect = game.prospect(state, moves[i])
+            mine |= _ONE << moves[i]
+        unseen = _ALL_CARDS & ~(state.played | mine)
+        best, choice = -np.inf, 0
+        for i in range(n):
+            prospect = game.prospect(state, moves[i], unseen)
             if prospect > best:
                 best, choice = prospect, i
         return moves[choice]
 
-    def prospect(game, state, card):
-        """Points that the card can be expected to bring now, less its worth if kept.
+    def prospect(game, state, card, unseen):
+        """Points that a card can be expected to bring now, less its worth if it is kept.
 
-        The faults that Karamatić names are avoided: high cards are not led, because they are
-        worth keeping, and worthless tricks are not taken, because taking means leading.
+        The faults that Karamatić names are avoided: high cards are not led, because the unseen
+        cards that take them are counted, and worthless tricks are not taken.
         """
+        takes = state.on_table == 0 or beats(card, state.best, state.trump)
+        ours = takes or game.team(state.winning) == game.team(state.turn)
+        hold = 1.0  # the chance that the trick stays with whoever has it then
+        for _ in range(state.on_table + 1, game.seats):
+            hold *= game.chance_to_hold(card if takes else state.best, state.trump, unseen)
+        given = (1.0 - hold if ours else hold) * GIVEN * POINTS[card]
         trick = POINTS[card]
         for i in range(state.on_table):
             trick += POINTS[state.table[i]]
+        gain = hold * trick - (TAKING if takes and state.on_table > 0 else 0.0) if ours else 0.0
         is_trump = card // RANKS == state.trump
-        takes = state.on_table == 0 or beats(card, state.best, state.trump)
-        ours = takes or game.team(state.winning) == game.team(state.turn)
-        hold = 1.0  # the chance that the trick stays where it is
-        if state.on_table + 1 < game.seats:
-            hold = HOLDS_TRUMP if is_trump else HOLDS_PLAIN
-        gain = hold * trick if ours else 0.0
-        keep = KEEP_TRUMP[card % RANKS] if is_trump else KEEP_PLAIN[card % RANKS]
-        keep = keep if state.left > 0 or state.held[state.turn] > 1 else 0.0
-        return gain - keep - (LEAD_COST if takes and state.on_table > 0 else 0.0)
+        return gain - given - (KEEP_TRUMP[card % RANKS] if is_trump else KEEP_PLAIN[card % RANKS])
+
+    def chance_to_hold(game, card, trump, unseen):
+        """The chance that the next seat does not take a trick from `card`, roughly: none of four
+        unseen cards beats it (a hand of three, and the wish to take)."""
+        rank = card % RANKS
+        suit = card // RANKS
+        beaters = ((_ONE << (RANKS - 1 - rank)) - 1) << np.int64(card + 1)
+        if suit != trump:
+            beaters |= _SUIT << np.int64(RANKS * trump)
+        safe = 1.0 - size(unseen & beaters) / max(1, size(unseen))
+        return safe * safe * safe * safe
 
     # --- search over possible moves, and exact endings ---
 

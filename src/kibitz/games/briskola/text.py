@@ -10,6 +10,7 @@ HIDDEN = "▒▒"
 
 
 def card_text(card: int) -> str:
+    """A card, or the back of one that is not known."""
     return ITALIAN.text(card) if card < ITALIAN.size else HIDDEN
 
 
@@ -36,8 +37,6 @@ def picture(game: Any, view: Any, seat: int) -> str:
     on_table = view["on_table"]
     if on_table:
         leader = (int(view["turn"]) - int(on_table)) % game.seats
-        trick = (
-            f"seat {(leader + i) % game.seats} {card_text(view['table'][i])}" for i in range(on_table)
-        )
+        trick = (f"seat {(leader + i) % game.seats} {card_text(view['table'][i])}" for i in range(on_table))
         lines += ["", f"table  {', '.join(trick)}; {card_text(view['best'])} wins so far"]
     return "\n".join(lines)

@@ -1,0 +1,273 @@
+"""Write the reference pages from the code: `python docs/generate.py`.
+
+`docs/reference/*.md` are made here and nowhere else; a test fails when they are not current.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import Any
+
+from kibitz import agents, errors, games, protocol
+from kibitz.search.montecarlo import Searcher, TreeSearch, options_of
+from kibitz.specs import Duration, Option
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py from the code. Edit the code or that file, not this page. -->"
+WIDTH = 96
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page with the text that it must have."""
+    made = {"cli.md": cli_page(), "agents.md": agents_page(), "protocol.md": protocol_page()}
+    return {REFERENCE / name: f"{NOTE}\n\n{text.strip()}\n" for name, text in made.items()}
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+CLI_HEAD = """\
+# The command line
+
+Every verb answers on standard output. What happens while one waits (compilation, progress) goes to
+standard error. `--json` prints one JSON document instead of the table, with the fields `schema` and
+`kibitz` (the version) first. `kibitz` and `python -m kibitz` are the same.
+
+| exit code | meaning |
+|----------:|---------|
+| 0 | done |
+| 1 | done, and the answer is no: a check broke |
+| 2 | usage: an unknown name, an option or a number that makes no sense |
+| 3 | bad input: an illegal move, a text that is no card, a game that breaks the protocol |
+| 4 | an optional library is missing |
+| 130 | interrupted; `match` still prints what was finished |
+
+An error is one line on standard error that says what was given, what is wrong and what would be
+right. With `--json` it is one JSON object there, of schema `kibitz.error/1`.
+
+Compiled code is kept in the user's cache folder. The environment variable `KIBITZ_CACHE_DIR` names
+another one.
+"""
+
+
+def cli_page() -> str:
+    """The help texts of all verbs."""
+    import typer
+
+    from kibitz.cli import app
+
+    root: Any = typer.main.get_command(app)
+    context = root.make_context(
+        "kibitz", [], resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH
+    )
+    parts = [CLI_HEAD, _block("kibitz --help", root.get_help(context))]
+    for verb, command in root.commands.items():
+        inner = command.make_context(verb, [], parent=context, resilient_parsing=True)
+        parts += [f"## kibitz {verb}\n", _block(f"kibitz {verb} --help", command.get_help(inner))]
+    tree = inspect.cleandoc(errors.__doc__ or "").partition("\n\n")[2]
+    parts += [
+        "## Errors\n",
+        "The same errors are Python exceptions, in `kibitz.errors`:\n",
+        f"```text\n{inspect.cleandoc(tree)}\n```\n",
+    ]
+    return "\n".join(parts)
+
+
+def _block(command: str, text: str) -> str:
+    lines = [line.rstrip() for line in text.strip().splitlines()]
+    return "\n".join([f"```text\n$ {command}", *lines, "```\n"])
+
+
+# --- agents ---------------------------------------------------------------------------------------
+
+AGENTS_HEAD = """\
+# Agents
+
+An agent is a string: a name, and after a colon its options, `ismcts:5000,c=0.7`. The first value
+without a name is the number of iterations for one decision. The string is the same in Python
+(`kibitz.make_agent`, `kibitz.match`, `kibitz.advise`), on the command line and in JSON documents.
+
+`kibitz agents` prints this table, `kibitz agents NAME` the options of one agent. What the settings
+mean, and what the literature calls them, is told in [How Kibitz works](../how-it-works.md).
+
+| agent | what it does | settings that make it |
+|-------|--------------|-----------------------|
+"""
+
+AGENTS_NOTES = """
+`random` and `rule-based` take no options. `rule-based` needs a game with the method
+`sensible_move`; `possible` and `karamatic-mcts` need the methods `possible` and `grant` where the
+game hides something (see [the protocol](protocol.md)). An agent that cannot play a game says what
+it misses.
+
+`cheating` is the only agent that gets the truth instead of a view. It shows how much the hidden
+cards are worth, and is refused where advice is asked for. `worlds=true` under any other name is an
+error.
+
+`expert` is another name for the setting that the game's page recommends:
+
+"""
+
+SEARCH_HEAD = """
+## Options of every search
+
+For `flat` and for all agents below it in the table. The default is that of `{flat}`; the table above
+lists where an agent differs.
+
+"""
+
+TREE_HEAD = """
+## Options of tree search
+
+For all searches but `flat`: they are one algorithm.
+
+"""
+
+TREE_NOTES = """
+An agent with `time=` thinks for that long, so its moves depend on the machine and on its load. All
+other agents make the same move for the same view and seed, on any machine and with any number of
+`--jobs`. `threads=` changes the result (so many independent trees are grown), but the result for a
+number of threads is always the same.
+
+Some settings do not go together, and say so: `backup=power` and `backup=proved` need two sides and
+positions that are known in the tree (`worlds=one`, `many` or `true`, or a game that hides nothing);
+`keep=true` does not go with `worlds=one` or `many`.
+"""
+
+
+def agents_page() -> str:
+    """All agents, and all options with what they take."""
+    rows = [
+        f"| `{name}` | {setting.help} | {_settings(name, setting)} |"
+        for name, setting in agents.SETTINGS.items()
+    ]
+    experts = []
+    for name in games.GAMES:
+        best = getattr(games.game_class(name), "expert", None)
+        if best:
+            experts.append(f"- {name}: `{best}`")
+    common = options_of(Searcher)
+    own = {name: o for name, o in options_of(TreeSearch).items() if name not in common}
+    return "".join(
+        [
+            AGENTS_HEAD + "\n".join(rows) + "\n",
+            AGENTS_NOTES + "\n".join(experts) + "\n",
+            SEARCH_HEAD.format(flat="flat") + _options(common),
+            TREE_HEAD + _options(own),
+            TREE_NOTES,
+        ]
+    )
+
+
+def _settings(name: str, setting: agents.Setting) -> str:
+    if name == "expert":
+        return "the game's own, see below"
+    options = setting.options()
+    changed = [f"`{key}={value:g}`" if isinstance(value, float) else f"`{key}={value}`"
+               for key, value in setting.values.items() if key in options]  # fmt: skip
+    return ", ".join(changed) or "none" if options else "no options"
+
+
+def _options(options: dict[str, Option]) -> str:
+    rows = ["| option | default | takes | what it does |", "|--------|---------|-------|--------------|"]
+    rows += [f"| `{o.name}` | {_default(o)} | {o.takes} | {o.help} |" for o in options.values()]
+    return "\n".join(rows) + "\n"
+
+
+def _default(option: Option) -> str:
+    if option.default is None:
+        return "none"
+    if option.kind is bool:
+        return str(option.default).lower()
+    words = {"objective": {0.0: "points"}, "playout": {0.0: "random"}}.get(option.name, {})
+    if option.default in words:
+        return words[option.default]
+    is_number = option.kind in (int, float, Duration)
+    return f"{option.default:g}" if is_number else str(option.default)
+
+
+# --- the protocol ---------------------------------------------------------------------------------
+
+PROTOCOL_HEAD = """\
+# The methods of a game
+
+{about}
+
+The [tutorial](../tutorial.md) writes a game step by step; `kibitz check my_game.py` tests the laws.
+
+## A game and its parameters
+
+A game is a `typing.NamedTuple` marked with `kibitz.game`. Its fields are the game's parameters:
+whole numbers, floats or bools with defaults. `seats` must be one of them, or a number set in the
+class. In a string the parameters follow the name: `briskola:seats=4`, `my_game.py:hand=3`.
+
+| name in the class | meaning |
+|-------------------|---------|
+"""
+
+CLASS_NAMES = """\
+| `choices` | optional: the values that a parameter may have, such as `{"seats": (2, 3, 4)}` |
+| `expert` | optional: the agent that `expert` stands for, such as `"ismcts:8000"` |
+"""
+
+
+def protocol_page() -> str:
+    """The protocol in the words of its docstrings."""
+    tree = ast.parse(inspect.getsource(protocol))
+    game = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Game")
+    about = inspect.cleandoc(protocol.__doc__ or "").partition("\n\n")[2]
+    required, optional, fields = [], [], []
+    for node, after in zip(game.body, [*game.body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            text = after.value.value if isinstance(after, ast.Expr) else ""  # type: ignore[attr-defined]
+            fields.append(f"| `{node.target.id}` | {' '.join(inspect.cleandoc(text).split())} |")
+        elif isinstance(node, ast.FunctionDef):
+            where = required if node.name in protocol.REQUIRED else optional
+            where.append(_method(node))
+    constants = [
+        f"| `{node.targets[0].id}` | {_value(node.targets[0].id)} | {after.value.value} |"  # type: ignore[attr-defined]
+        for node, after in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(node, ast.Assign) and isinstance(after, ast.Expr)
+    ]
+    return "\n".join(
+        [
+            PROTOCOL_HEAD.format(about=about) + "\n".join(fields) + "\n" + CLASS_NAMES,
+            "## Required methods\n",
+            *required,
+            "## Optional methods\n",
+            "A game that leaves one out gets the default, and `cls.defaulted` names it.\n",
+            *optional,
+            "## Constants\n",
+            "| name | value | meaning |\n|------|------:|---------|",
+            *constants,
+        ]
+    )
+
+
+def _value(name: str) -> int:
+    return int(getattr(protocol, name))
+
+
+def _method(node: ast.FunctionDef) -> str:
+    arguments = ", ".join(["game", *(a.arg for a in node.args.args[1:])])
+    lines = [f"### {node.name}({arguments})\n", ast.get_docstring(node) or "", ""]
+    if node.name in protocol.OPTIONAL:
+        lines.append(f"Default: {_lower(inspect.getdoc(protocol.OPTIONAL[node.name]) or '')}\n")
+    return "\n".join(lines)
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def main() -> None:
+    """Write all pages."""
+    REFERENCE.mkdir(exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"{path.parent.name}/{path.name}: {len(text.splitlines())} lines")
+
+
+if __name__ == "__main__":
+    main()
