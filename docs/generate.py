@@ -112,8 +112,7 @@ error.
 SEARCH_HEAD = """
 ## Options of every search
 
-For `flat` and for all agents below it in the table. The default is that of `{flat}`; the table above
-lists where an agent differs.
+For `flat` and all agents below it in the table, which also says where an agent has another default.
 
 """
 
@@ -126,13 +125,14 @@ For all searches but `flat`: they are one algorithm.
 
 TREE_NOTES = """
 An agent with `time=` thinks for that long, so its moves depend on the machine and on its load. All
-other agents make the same move for the same view and seed, on any machine and with any number of
-`--jobs`. `threads=` changes the result (so many independent trees are grown), but the result for a
-number of threads is always the same.
+other agents make the same move for the same view and seed, whatever the load and the number of
+`--jobs`. `threads=` changes the result, because so many independent trees are grown, but the result
+for a number of threads is always the same.
 
-Some settings do not go together, and say so: `backup=power` and `backup=proved` need two sides and
-positions that are known in the tree (`worlds=one`, `many` or `true`, or a game that hides nothing);
-`keep=true` does not go with `worlds=one` or `many`.
+Some settings do not go together, and say so. Where a game hides something, `backup=power` and
+`backup=proved` need positions that are known in the tree (`worlds=one`, `many` or `true`), and
+`keep=true` needs `worlds=fresh` or `true`. Both backups need two sides. Where a seat learns more from
+a move than the move itself (in Briškola the card that it draws), `keep=true` needs `infosets=full`.
 """
 
 
@@ -153,7 +153,7 @@ def agents_page() -> str:
         [
             AGENTS_HEAD + "\n".join(rows) + "\n",
             AGENTS_NOTES + "\n".join(experts) + "\n",
-            SEARCH_HEAD.format(flat="flat") + _options(common),
+            SEARCH_HEAD + _options(common),
             TREE_HEAD + _options(own),
             TREE_NOTES,
         ]
@@ -199,8 +199,9 @@ The [tutorial](../tutorial.md) writes a game step by step; `kibitz check my_game
 ## A game and its parameters
 
 A game is a `typing.NamedTuple` marked with `kibitz.game`. Its fields are the game's parameters:
-whole numbers, floats or bools with defaults. `seats` must be one of them, or a number set in the
-class. In a string the parameters follow the name: `briskola:seats=4`, `my_game.py:hand=3`.
+whole numbers, floats or bools with defaults. `seats` must be one of them. In a string the parameters
+follow the name: `briskola:seats=4`, `my_game.py:hand=3`. Compiled methods see the fields of the game
+and its methods, but none of the names below.
 
 | name in the class | meaning |
 |-------------------|---------|

@@ -402,7 +402,7 @@ def thumb(game, position, moves, rng):
 
 @pytest.mark.parametrize("games", [40, pytest.param(2000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("game", GAMES, ids=str)
-def test_sensible_move_looks_at_nothing_hidden_and_leads_no_ace_without_need(game, games):
+def test_sensible_move_looks_at_nothing_hidden_and_leads_no_ace_into_trumps(game, games):
     moves = np.zeros(game.max_moves, np.int64)
     leads = 0
     for seed in range(games):
@@ -413,13 +413,23 @@ def test_sensible_move_looks_at_nothing_hidden_and_leads_no_ace_without_need(gam
             move = thumb(game, state.array, moves, stream(seed))
             assert move in state.legal_moves()
             assert thumb(game, state.view().array, moves, stream(seed)) == move
-            hand = hand_of(state, state.mover)
-            trump = ITALIAN.text(state.record.turned)[-1]
-            worthless = [card for card in hand if card[:-1] in "24567" and card[-1] != trump]
-            if worthless and state.record.on_table == 0 and len(hand) > 1:
+            twin = naive_of(state)
+            unseen = [card for hand in (*twin.hands, twin.stock) for card in hand]
+            unseen = [card for card in unseen if card not in twin.legal()]
+            trumps = [card for card in unseen if card[-1] == twin.turned[-1]]
+            worthless = [c for c in twin.legal() if c[:-1] in "24567" and c[-1] != twin.turned[-1]]
+            if worthless and not twin.table and 5 * len(trumps) >= len(unseen) > 0:
                 leads += 1
                 assert ITALIAN.text(move)[:-1] != "1"
     assert leads > games
+
+
+@pytest.mark.parametrize("hands", [["4S 5S"], ["4S 5S", "6S 7S"], ["4S 5S", "6S 7S", "4B 5B"]])
+def test_sensible_move_leads_an_ace_that_nothing_can_take(hands):
+    """All cups, the trumps, have been played; of three seats nobody ever had the two of cups."""
+    state = set_up(["2S 1D", *hands], turned="7C")
+    moves = np.zeros(CARDS, np.int64)
+    assert ITALIAN.text(thumb(state.game, state.array, moves, stream(1))) == "1D"
 
 
 def test_sensible_move_takes_a_rich_trick_and_leaves_a_poor_one():

@@ -94,6 +94,9 @@ class Game(Protocol):
         draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`.
         """
 
+    def alike(self, state: Any, move: int) -> int:
+        """A code that moves share which a search may treat as one, with little loss."""
+
     def possible(self, view: Any, moves: Any) -> int:
         """Write the moves that the mover may be able to make as far as the view tells."""
 
@@ -160,6 +163,11 @@ def label(game, state, move, observer):
     return move
 
 
+def alike(game, state, move):
+    """Every move is of its own kind."""
+    return move
+
+
 def possible(game, view, moves):
     """The mover is known to be able to make its legal moves."""
     return game.legal(view, moves)
@@ -206,7 +214,7 @@ def inventory(game, state):
 OPTIONAL: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(hide, resample, team, score_range, random_move, sensible_move, label, possible, grant),
+        *(hide, resample, team, score_range, random_move, sensible_move, label, alike, possible, grant),
         *(worlds_left, world, move_text, parse_move, picture, inventory),
     )
 }

@@ -35,7 +35,7 @@ EVERY_AGENT = (
         "ismcts:60,infosets=full",
         "determinized:60,trees=4",
     ),
-    *("uct:60", "possible:60", "ismcts:60,threads=2", "ismcts:60,keep=true,playout=0.5"),
+    *("uct:60", "possible:60", "ismcts:60,threads=2", "ismcts:60,keep=true,infosets=full,playout=0.5"),
 )
 """Agents that look at hidden cards in every way there is; a game that lacks what one needs skips it."""
 

@@ -8,7 +8,9 @@ seats: what the cards favour, they favour for everybody.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -333,7 +335,7 @@ def _run(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArray[np.fl
             yield batch, batch.play()
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker) as pool:
         waiting = iter(batches[1:])
         running: dict[Future[NDArray[np.float64]], Batch] = {}
         try:
@@ -354,9 +356,17 @@ def _run(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArray[np.fl
             raise
 
 
-def _ignore_interrupt() -> None:
-    """Ctrl-C is for the main process; workers are told to stop by it."""
+def _begin_worker() -> None:
+    """Ctrl-C is for the main process, which tells workers to stop; if it is killed, they leave too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def leave() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=leave, daemon=True).start()
 
 
 __all__ = ["AgentResult", "Batch", "KibitzError", "MatchResult", "match", "play_game", "seatings"]

@@ -6,6 +6,7 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,7 @@ class TreeSearch(Searcher):
         "what others strive for in the tree: their own value, or help: the searcher's",
         choices=("own", "help"),
     )
+    merge: bool = _option(False, "treat moves that the game calls alike as one, but for the first")
     infosets: str = _option(
         "moves",
         "what tells positions in the tree apart: the moves played, or all that the seat has seen "
@@ -275,22 +277,21 @@ class TreeSearch(Searcher):
         self.cheating = self.worlds == "true"
         self.chooses_by_value = self.chosen == "value"
         self._trees: list[tree.Buffers] | None = None  # kept between moves
+        self._spare: dict[int, tree.Buffers] = {}
 
     def start(self, game: Any, seat: int) -> None:
         self._trees = None
 
     def learn(self, label: int) -> None:
-        """Walk into the kept trees along what the seat has seen."""
-        if self._trees is not None:
-            moved = []
-            for old in self._trees:
-                new = old._replace(nodes=np.zeros_like(old.nodes), slots=np.zeros_like(old.slots))
-                new = new._replace(used=np.ones(1, np.int64))
-                if not tree.descend(old, new, label):
-                    self._trees = None
-                    return
-                moved.append(new)
-            self._trees = moved
+        """Walk into the kept trees along what the seat has seen; a path never tried is forgotten."""
+        if self._trees is None:
+            return
+        for thread, old in enumerate(self._trees):
+            new = self._spare.pop(thread, None) or tree.Buffers(*(np.zeros_like(array) for array in old))
+            if not tree.descend(old, new, label):
+                self._trees = None
+                return
+            self._trees[thread], self._spare[thread] = new, old
 
     def _check(self, game: Any) -> None:
         hidden = "hide" not in game.defaulted
@@ -307,14 +308,16 @@ class TreeSearch(Searcher):
                     f"backup={self.backup} needs positions that are known in the tree; choose "
                     f"worlds=one, many or true, or backup=mean"
                 )
-        if self.keep and self.worlds in ("one", "many") and hidden:
-            raise Unsupported("keep=true would keep one guess of the hidden cards; use worlds=fresh")
+        if self.keep and hidden and self.worlds not in ("fresh", "true"):
+            raise Unsupported(f"keep=true cannot keep trees with worlds={self.worlds}; choose worlds=fresh")
+        if self.keep and self.infosets == "moves" and "label" not in game.defaulted:
+            raise Unsupported("keep=true needs to know what the seat has seen; add infosets=full")
 
     def _options(self) -> tree.Options:
         return tree.Options(
             WORLDS[self.worlds],
             *(SELECT[self.select], self.c, self.inside, EXPAND[self.expand], BACKUP[self.backup]),
-            *(self.p, self.opponents == "help"),
+            *(self.p, self.opponents == "help", self.merge),
             self.infosets == "full" and self.worlds in ("fresh", "possible"),
             self.playouts,
         )
@@ -325,23 +328,35 @@ class TreeSearch(Searcher):
         return min(_TIMED_NODES, iterations * each + game.max_moves + 2)
 
     def _search(self, view: View, seed: int) -> Statistics:
-        game = view.game
-        self._check(game)
-        found = Statistics.of(view.legal_moves())
+        self._check(view.game)
+        moves = view.legal_moves()
+        memories, is_fresh = self._memories(view.game)
+        shares = [Statistics.of(moves) for _ in memories]
+        grow = partial(self._grow, view, seed, is_fresh)
         if self.threads == 1:
-            self._grow(view, found, seed, 0)
-            return found
-        shares = [Statistics.of(found.moves) for _ in range(self.threads)]
-        if self._trees is None and self.keep:
-            self._trees = [self._memory(game, thread) for thread in range(self.threads)]
+            grow(0, memories[0], shares[0])
+            return shares[0]
         with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(lambda t: self._grow(view, shares[t], seed, t), range(self.threads)))
+            list(pool.map(grow, range(self.threads), memories, shares))
+        found = Statistics.of(moves)
         for share in shares:
             for name in ("visits", "sums", "squares", "available"):
                 getattr(found, name)[:] += getattr(share, name)
             found.iterations += share.iterations
             found.worlds += share.worlds
         return found
+
+    def _memories(self, game: Any) -> tuple[list[tree.Buffers], bool]:
+        """The trees to grow, one a thread, and whether they must be emptied first."""
+        if self._trees is not None:
+            return self._trees, False
+        memories = [
+            self._kept(f"tree {thread}", game, partial(self._memory, game, thread))
+            for thread in range(self.threads)
+        ]
+        if self.keep:
+            self._trees = list(memories)
+        return memories, True
 
     def _memory(self, game: Any, thread: int) -> tree.Buffers:
         capacity = _TIMED_NODES if self.time else self._capacity(game, self._share(thread))
@@ -353,17 +368,11 @@ class TreeSearch(Searcher):
         """The iterations of one thread: together they make up the number asked for."""
         return self.iterations // self.threads + (thread < self.iterations % self.threads)
 
-    def _grow(self, view: View, found: Statistics, seed: int, thread: int) -> None:
+    def _grow(
+        self, view: View, seed: int, is_fresh: bool, thread: int, memory: tree.Buffers, found: Statistics
+    ) -> None:
         """Grow the trees of one thread and add what the root has learned to `found`."""
         game = view.game
-        kept = self._trees is not None
-        if self.keep and self._trees is None:
-            self._trees = [self._memory(game, 0)]
-        memory = (
-            self._trees[thread]
-            if self._trees is not None
-            else self._kept(f"tree {thread}", game, lambda: self._memory(game, thread))
-        )
         root, trees = view.array, 1
         if self.worlds in ("one", "many"):
             root, trees = np.zeros(1, game.state), self.trees if self.worlds == "many" else 1
@@ -373,7 +382,7 @@ class TreeSearch(Searcher):
                 tree.sample_world(game, view.array, view.seat, root, rng)
             iterations = self._share(thread)
             iterations = iterations // trees + (number < iterations % trees)
-            done = self._run(game, root, view.seat, memory, iterations, trees, not kept, rng)
+            done = self._run(game, root, view.seat, memory, iterations, trees, is_fresh, rng)
             found.iterations += done
             found.worlds += done if self.worlds in ("fresh", "possible") else 1
             self._add(memory, found)

@@ -63,6 +63,7 @@ class Options(NamedTuple):
     backup: int
     p: float
     helping: bool
+    merge: bool
     observe: bool
     playouts: int
 
@@ -166,35 +167,39 @@ def selection_score(options, node, trials):
 
 
 @kernel
-def choose(options, tree, node, moves, n, seat, rng):
-    """The child to walk to, and whether it is new: any untried move, else the most promising."""
+def choose(game, options, tree, node, n, rng):
+    """The child to walk to, the move that leads there, and whether the child is new.
+
+    Any untried move comes first, else the most promising one.
+    """
+    state, moves = tree.positions[0], tree.moves
+    seat = game.mover(state)
     trials = tree.nodes[node].visits
-    best, best_score = NO_NODE, -math.inf
-    untried, pick, picked = 0, -1, NO_NODE
+    best, best_move, best_score = NO_NODE, moves[0], -math.inf
+    untried, picked, picked_move = 0, NO_NODE, moves[0]
     for i in range(n):
-        number = find(tree, node, moves[i])
+        move = moves[i]
+        key = game.alike(state, move) if options.merge and node != ROOT else move
+        number = find(tree, node, key)
+        if number == NO_NODE and options.expand != EXPAND_ONE:
+            number = add(tree, node, key, seat)
+        elif number != NO_NODE:
+            tree.nodes[number].available += 1
         if number == NO_NODE or tree.nodes[number].visits == 0:
             untried += 1
             if below(rng, untried) == 0:
-                pick, picked = i, number
-            if number == NO_NODE:
-                if options.expand != EXPAND_ONE:
-                    number = add(tree, node, moves[i], seat)
-                    if pick == i:
-                        picked = number
-            else:
-                tree.nodes[number].available += 1
+                picked, picked_move = number, move
             continue
         child = tree.nodes[number]
-        child.available += 1
         score = selection_score(options, child, child.available if options.worlds == FRESH else trials)
         if score > best_score:
-            best, best_score = number, score
+            best, best_move, best_score = number, move, score
     if untried == 0:
-        return best, False
+        return best, best_move, False
     if picked == NO_NODE:
-        picked = add(tree, node, moves[pick], seat)
-    return picked, True
+        key = game.alike(state, picked_move) if options.merge and node != ROOT else picked_move
+        picked = add(tree, node, key, seat)
+    return picked, picked_move, True
 
 
 @kernel
@@ -209,14 +214,13 @@ def walk(game, options, tree, seat, rng):
         else:
             n = game.legal(state, tree.moves)
         tree.nodes[node].width = n
-        child, is_new = choose(options, tree, node, tree.moves, n, game.mover(state), rng)
+        child, move, is_new = choose(game, options, tree, node, n, rng)
         if child == NO_NODE:
             break
         tree.path[depth] = child
         depth += 1
         if tree.nodes[child].proved == 1:
             break
-        move = tree.nodes[child].key
         if options.worlds == POSSIBLE:
             game.grant(state, move, rng)
         learned = game.label(state, move, seat) if options.observe else move

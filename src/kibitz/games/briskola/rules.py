@@ -77,7 +77,7 @@ class Briskola(NamedTuple):
     )
     max_moves, max_plies = CARDS, CARDS
     choices = {"seats": (2, 3, 4)}
-    expert = "ismcts:8000,objective=0.7,endings=200"
+    expert = "ismcts:8000,objective=0.5,endings=2000"
 
     # --- the course of play ---
 
@@ -270,6 +270,12 @@ class Briskola(NamedTuple):
         turns_later = (seat + game.seats - winner) % game.seats
         return np.int64(state.stock[state.left - 1 - turns_later])
 
+    def alike(game, state, card):
+        """Cards of one rank are alike when all of them are trumps or none, and all take or none."""
+        is_trump = card // RANKS == state.trump
+        takes = state.on_table > 0 and beats(card, state.best, state.trump)
+        return np.int64(card % RANKS + RANKS * (is_trump + 2 * takes))
+
     # --- rules of thumb ---
 
     def sensible_move(game, state, moves, rng):
@@ -356,7 +362,12 @@ class Briskola(NamedTuple):
         return game.seats + (view.left - 1 if view.left > 0 else 0)
 
     def worlds_left(game, view, seat):
-        """The number of ways to lay the unseen cards under the blanks, if they are few."""
+        """The number of ways to lay the unseen cards under the blanks, if they are few.
+
+        With two seats that is so a little before the stock is empty; with more, then.
+        """
+        if game.seats > 2 and view.left > 0:
+            return 0
         n, ways = 0, 1
         for place in range(game.places(view)):
             for i in range(game.blanks(view, place)):

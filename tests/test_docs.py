@@ -1,0 +1,390 @@
+"""The documentation is true: its programs run, its outputs come out, its links and pages exist.
+
+- A `python` block is run; blocks of one page share their names. One that begins with an indented
+  line continues the block before it (the methods of a class, told one by one).
+- A `text` block that follows a `python` or `console` block at once is its output.
+- A line `$ kibitz …` in a `console` block is run if it is quick, else only parsed. What follows it
+  in the block is its output. Times (`1.2 s`) may differ, and `...` stands for anything.
+
+`python -m tests.test_docs PAGE …` writes the outputs of these pages anew. Read the difference.
+"""
+
+import ast
+import contextlib
+import doctest
+import importlib
+import importlib.util
+import io
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+import types
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+import typer
+
+import kibitz
+from kibitz import cli, experiments, games, kernel
+from kibitz.agents import SETTINGS, make_agent
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+COMMAND = typer.main.get_command(cli.app)
+MOST_ITERATIONS = 4_000_000  # of a match that is run: some seconds
+NOT_RUN = ("play", "reproduce", "bench")
+HEADINGS = (
+    *("Rules as implemented", "Options", "Seats and cards", "Moves", "What each seat sees", "Scoring"),
+    *("Search notes", "Measured strength", "Sources and disputed points", "Version history"),
+)
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+# --- pages as programs ----------------------------------------------------------------------------
+
+FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1``` *$", re.M | re.S)
+
+
+@dataclass
+class Example:
+    """A program or a command of a page, and the output that the page shows."""
+
+    page: Path
+    line: int
+    language: str
+    source: str
+    start: int
+    indent: str = ""
+    expected: str = ""
+    wants_output: bool = field(default=False, repr=False)
+
+    def __str__(self):
+        return f"{name_of(self.page)}:{self.line}"
+
+
+def examples(page):
+    """The `python` and `console` blocks of a page, with their outputs."""
+    text = page.read_text(encoding="utf-8")
+    found, end = [], 0
+    for match in FENCE.finditer(text):
+        indent, language = match[1], match[2]
+        body = textwrap.dedent(match[3]) if indent else match[3]
+        line = text.count("\n", 0, match.start(3)) + 1
+        follows = not text[end : match.start()].strip()
+        end = match.end()
+        last = found[-1] if found else None
+        if language == "python" and body.startswith(" "):
+            padding = "\n" * (line - last.line - last.source.count("\n"))
+            last.source += padding + body
+            last.wants_output = True
+        elif language == "python":
+            found.append(Example(page, line, language, body, match.start(), indent, wants_output=True))
+        elif language == "console":
+            found += _commands(Example(page, line, language, body, match.start(), indent))
+        elif language == "text" and follows and last is not None and last.wants_output:
+            last.expected, last.start = body, match.start()
+        if language not in ("python", "console") and last is not None:
+            last.wants_output = False
+    return found
+
+
+def _commands(block):
+    """The commands of a console block, lines ended by a backslash joined."""
+    lines = block.source.replace("\\\n", " ").splitlines()
+    found = []
+    for number, line in enumerate(lines):
+        if line.startswith("$ "):
+            command = line[2:].partition("  #")[0]
+            found.append(replace(block, line=block.line + number, source=command))
+        elif found:
+            found[-1].expected += line + "\n"
+    if found:
+        found[-1].wants_output = not found[-1].expected.strip()
+    return found
+
+
+def run_python(page):
+    """Run all programs of a page as one module; pairs of (example, output)."""
+    # A module with a file, and code at its own lines of it: compiled code is kept on disk as that of
+    # other modules is, and tracebacks point to the page.
+    module = types.ModuleType("kibitz_page_" + re.sub(r"\W", "_", name_of(page)))
+    module.__file__ = str(page)
+    sys.modules[module.__name__] = module
+    try:
+        for example in examples(page):
+            if example.language == "python":
+                source = "\n" * (example.line - 1) + example.source
+                code = compile(source, str(page), "exec", dont_inherit=True)
+                with contextlib.redirect_stdout(io.StringIO()) as out:
+                    exec(code, vars(module))
+                yield example, out.getvalue()
+    finally:
+        del sys.modules[module.__name__]
+
+
+def run_kibitz(words):
+    """Exit code and output of a command, in this process."""
+    with (
+        patch.object(sys, "argv", ["kibitz", *words]),
+        patch.object(kernel, "compile_report", kernel.compile_report),
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as err,
+    ):
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as done:
+            code = done.code or 0
+    return code, out.getvalue(), err.getvalue()
+
+
+def words_of(example):
+    """The words after `kibitz`, or None if it is another program."""
+    words = shlex.split(example.source)
+    return words[1:] if words[0] == "kibitz" else None
+
+
+def is_quick(words):
+    verb, values = words[0], parse(words)
+    if verb in NOT_RUN or (verb == "cache" and values["action"] != "path"):
+        return False
+    if verb != "match":
+        return True
+    game = games.load(values["game"])
+    agents = [make_agent(spec, game) for spec in values["agents"]]
+    if any(getattr(agent, "time", None) for agent in agents):
+        return False
+    iterations = sum(getattr(agent, "iterations", 1) for agent in agents) / len(agents)
+    return iterations * values["n_games"] * game.max_plies <= MOST_ITERATIONS
+
+
+def parse(words):
+    """The values of a verb's parameters; an unknown verb, option or value is an error."""
+    if words[0].startswith("-"):
+        return {}
+    assert words[0] in COMMAND.commands, f"there is no verb '{words[0]}'"
+    context = COMMAND.commands[words[0]].make_context(words[0], list(words[1:]))
+    return context.params
+
+
+def same(expected, output):
+    checker = doctest.OutputChecker()
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return checker.check_output(*(re.sub(r"\b\d+\.\d+ s\b", "… s", t) for t in (expected, output)), options)
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_programs_run_and_print_what_is_shown(page):
+    for example, output in run_python(page):
+        if example.expected:
+            assert same(example.expected, output), f"{example} now prints\n{output}"
+
+
+COMMANDS = [e for page in PAGES for e in examples(page) if e.language == "console"]
+
+
+@pytest.mark.parametrize("example", COMMANDS, ids=str)
+def test_commands_do_what_is_shown(example):
+    words = words_of(example)
+    if words is None:
+        target = re.match(r"make (\w+)", example.source)
+        if target:
+            assert re.search(rf"^{target[1]}:", (ROOT / "Makefile").read_text(), re.M), example.source
+        return
+    parse(words)
+    if is_quick(words):
+        code, output, errors = run_kibitz(words)
+        assert code == 0, errors
+        if example.expected.strip():
+            assert same(example.expected, output), f"{example} now prints\n{output}"
+
+
+def test_the_example_game_is_the_same_wherever_it_is_shown():
+    def rules(source):
+        return [ast.dump(n) for n in ast.parse(source).body if not _is_docstring(n)]
+
+    example = rules((ROOT / "examples" / "high_card.py").read_text(encoding="utf-8"))
+    shown = 0
+    for page in PAGES:
+        source = "".join(e.source for e in examples(page) if e.language == "python")
+        if "class HighCard" in source:
+            shown += 1
+            game = source[source.index("from typing import NamedTuple") :]  # there may be others before
+            assert rules(game)[: len(example)] == example, f"{name_of(page)} shows another game"
+    assert shown > 0
+
+
+def _is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+# --- docstrings and generated pages ---------------------------------------------------------------
+
+MODULES = ["kibitz", *(m.name for m in pkgutil.walk_packages(kibitz.__path__, "kibitz."))]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
+def test_docstrings_are_true(name):
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name), name):
+        runner.run(test, out=report.write)
+    assert runner.summarize(verbose=False).failed == 0, report.getvalue()
+
+
+def generated():
+    spec = importlib.util.spec_from_file_location("kibitz_docs_generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.pages()
+
+
+def test_generated_pages_are_current():
+    for path, text in generated().items():
+        assert path.read_text(encoding="utf-8") == text, f"run `python docs/generate.py`: {path.name} is old"
+
+
+# --- nothing is left out --------------------------------------------------------------------------
+
+
+def all_docs():
+    return "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+
+
+def test_every_verb_agent_and_option_has_a_mention():
+    text = all_docs()
+    for verb, command in COMMAND.commands.items():
+        assert f"kibitz {verb}" in text
+        for option in [o for p in command.params for o in p.opts if o.startswith("--")]:
+            assert option in text, f"{verb} {option}"
+    for agent, setting in SETTINGS.items():
+        assert f"`{agent}`" in text
+        for option in setting.options():
+            assert f"`{option}`" in text, f"{agent}, option {option}"
+    for name in experiments.EXPERIMENTS:
+        assert f"`{name}`" in (DOCS / "measuring.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("game", games.GAMES)
+def test_every_game_has_a_page_with_all_headings_and_parameters(game):
+    text = (DOCS / "games" / f"{game.replace('-', '_')}.md").read_text(encoding="utf-8")
+    found = re.findall(r"^## (.+)$", text, re.M)
+    assert [heading.partition(" (")[0] for heading in found] == list(HEADINGS)
+    for name in games.parameters(games.game_class(game)):
+        assert f"`{name}`" in text
+    assert f"games/{game.replace('-', '_')}.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_every_page_is_in_the_table_of_contents():
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert page.relative_to(DOCS).as_posix() in contents
+
+
+# --- links, and no strangers ----------------------------------------------------------------------
+
+LINKED = [*PAGES, ROOT / "CHANGELOG.md"]
+
+
+def prose(page):
+    """The text of a page without its blocks of code."""
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+
+
+def anchors(page):
+    titles = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=name_of)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"https?://|mailto:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (page.parent / path).resolve() if path else page
+        assert goal.exists(), f"{target} does not exist"
+        assert not anchor or anchor in anchors(goal), f"{target}: no such heading"
+
+
+@pytest.mark.parametrize("page", LINKED, ids=name_of)
+def test_pages_load_nothing_and_name_no_machine(page):
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"<(script|iframe|link)\b|!\[[^\]]*\]\((https?:)?//", prose(page), re.I)
+    assert not re.search(r"(?<![\w.])/(home|root|tmp|work|Users)/", text)
+
+
+def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    loads = re.compile(
+        r"""<(?:script|img|iframe|source|object|embed)\b[^>]*?\b(?:src|data)\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+        r"""|<link\b[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+        r"""|(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""",
+        re.I,
+    )
+    seen = 0
+    for file in tmp_path.rglob("*"):
+        if file.suffix in (".html", ".css", ".svg"):
+            seen += 1
+            strangers = [m for found in loads.findall(file.read_text(encoding="utf-8")) for m in found if m]
+            assert not strangers, f"{file.name} loads {strangers}"
+    assert seen > len(list(DOCS.rglob("*.md")))
+
+
+# --- writing the outputs anew ---------------------------------------------------------------------
+
+
+def outputs(page):
+    for example, output in run_python(page):
+        yield example, output
+    for example in examples(page):
+        words = words_of(example) if example.language == "console" else None
+        if words and example.expected.strip() and is_quick(words):
+            yield example, run_kibitz(words)[1]
+
+
+def renew(page):
+    """Put the true outputs in place of those that a page shows."""
+    for example, output in list(outputs(page)):
+        if not example.expected.strip() or same(example.expected, output):
+            continue
+        if "..." in example.expected:
+            print(f"{example}: shortened by hand, so mend it by hand; it now prints\n{output}")
+            continue
+        lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+        new = textwrap.indent("\n".join(lines) + "\n", example.indent)
+        old = textwrap.indent(example.expected, example.indent)
+        text = page.read_text(encoding="utf-8")
+        head, tail = text[: example.start], text[example.start :]
+        assert old in tail, f"{example}: not found"
+        page.write_text(head + tail.replace(old, new, 1), encoding="utf-8")
+        print(f"{example}: written anew")
+        renew(page)
+        return
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    os.environ["NO_COLOR"] = "1"
+    for each in sys.argv[1:]:
+        renew((ROOT / each).resolve())

@@ -1,0 +1,68 @@
+"""Arrows point one way: a lower layer never imports a higher one; the public names exist."""
+
+import ast
+from pathlib import Path
+
+import kibitz
+
+SOURCE = Path(kibitz.__file__).parent
+LAYERS = [
+    {"errors", "specs"},
+    {"kernel", "cards"},
+    {"rng", "bits"},
+    {"protocol"},
+    {"games"},
+    {"position"},
+    {"search"},
+    {"agents"},
+    {"arena"},
+    {"testing", "bench", "terminal"},
+    {"plots"},
+    {"experiments"},
+    {"report"},
+    {"cli", "__main__"},
+]
+HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+# `@game` completes a class with the protocol's defaults, whose default moves draw random numbers.
+ALLOWED = {("kernel", "protocol")}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else module
+
+
+def imports(file: Path):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kibitz"):
+            if node.module == "kibitz":
+                yield from (f"kibitz.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("kibitz."))
+
+
+def test_arrows_point_one_way():
+    seen = set()
+    for file in SOURCE.rglob("*.py"):
+        room = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        seen.add(room)
+        for module in imports(file):
+            other = room_of(module)
+            if other == room or other == "__version__" or (room, other) in ALLOWED:
+                continue
+            assert HEIGHT[other] < HEIGHT[room], f"{file.name} must not import {module}"
+    assert seen == set(HEIGHT)
+
+
+def test_public_names_can_be_imported():
+    for name in kibitz.__all__:
+        assert getattr(kibitz, name) is not None
+
+
+def test_only_the_kernel_knows_the_compiler():
+    for file in SOURCE.rglob("*.py"):
+        if file.name != "kernel.py":
+            assert "njit" not in file.read_text(), file.name
