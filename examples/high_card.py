@@ -16,6 +16,7 @@ class HighCard(NamedTuple):
     seats: int = 2
     state = np.dtype([("place", "i8", (CARDS,)), ("led", "i8"), ("turn", "i8"), ("tricks", "i8", (2,))])
     max_moves, max_plies = HAND, 2 * HAND
+    choices = {"seats": (2,)}
 
     def deal(game, state, rng):
         state.place[:], state.turn, state.led = HIDDEN, 1, HIDDEN

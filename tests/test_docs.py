@@ -292,6 +292,14 @@ def test_every_game_has_a_page_with_all_headings_and_parameters(game):
     assert f"games/{game.replace('-', '_')}.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
+def test_every_room_is_in_the_drawing_of_the_layers():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawing = text.partition("## Layers")[2].partition("\n|")[0]
+    for path in Path(kibitz.__file__).parent.iterdir():
+        if not path.name.startswith(("_", ".")) and (path.is_dir() or path.suffix == ".py"):
+            assert re.search(rf"\b{path.stem}\b", drawing), f"{path.stem} is not drawn"
+
+
 def test_every_page_is_in_the_table_of_contents():
     contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
@@ -337,7 +345,8 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     loads = re.compile(
-        r"""<(?:script|img|iframe|source|object|embed)\b[^>]*?\b(?:src|data)\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+        r"""<(?:script|img|iframe|source|object|embed)\b[^>]*?\b(?:src|data)\s*=\s*"""
+        r"""["']?((?:https?:)?//[^"'\s>]+)"""
         r"""|<link\b[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
         r"""|(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""",
         re.I,

@@ -7,8 +7,8 @@ import kibitz
 
 SOURCE = Path(kibitz.__file__).parent
 LAYERS = [
-    {"errors", "specs"},
-    {"kernel", "cards"},
+    {"errors"},
+    {"specs", "kernel", "cards"},
     {"rng", "bits"},
     {"protocol"},
     {"games"},
@@ -20,7 +20,8 @@ LAYERS = [
     {"plots"},
     {"experiments"},
     {"report"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # `@game` completes a class with the protocol's defaults, whose default moves draw random numbers.

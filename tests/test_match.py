@@ -37,7 +37,7 @@ def test_wins_draws_and_points_add_up():
     assert first.wins + second.wins + first.draws == result.games
     assert first.draws == second.draws
     assert first.total_points + second.total_points == 120 * result.games
-    assert sorted(first.points.ci + (first.points.mean,))[1] == first.points.mean
+    assert sorted([*first.points.ci, first.points.mean])[1] == first.points.mean
     assert len(result.points_of(0)) == result.games
     assert result.points_of(0).mean() == pytest.approx(first.points.mean)
 

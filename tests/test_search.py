@@ -417,7 +417,7 @@ def power(memory, p, seat=0, mover=0):
         node_of(memory, node["key"]).seat = mover
     root = memory.nodes.view(np.recarray)[tree.ROOT]
     rules = Briskola(2)
-    parts = (rules, score(rules), options(p=p), memory, root, seat, 0)
+    parts = (rules, score(rules), options(p=p), memory, root, seat)
     return entry(tree.power_mean).interpreted(*parts)
 
 

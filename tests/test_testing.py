@@ -31,9 +31,9 @@ FAULTS = {
         "if n > 0:",
         "sampled worlds are equally likely",
     ),
-    "a card that comes out of sight": (
+    "a sample that forgets what lies open": (
         "game.give(view, UNUSED, CARDS, rng)",
-        "game.give(view, PLAYED, CARDS, rng)",
+        "game.give(view, UNUSED, CARDS, rng)\n        view.led = HIDDEN",
         "a view hides, a world hides back",
     ),
     "a hand of the wrong size": (
@@ -116,7 +116,19 @@ class Leaky(NamedTuple):
         for i in range(3):
             if state.hands[1 - seat, i] > 0:
                 state.hands[1 - seat, i] = -1
-    def resample(game, view, seat, rng): pass
+    def resample(game, view, seat, rng):
+        for card in range(1, 7):
+            seen, blanks = False, 0
+            for i in range(6):
+                seen = seen or view.hands[i // 3, i % 3] == card
+                blanks += view.hands[i // 3, i % 3] < 0
+            skip = below(rng, blanks) if blanks > 0 else 0
+            for i in range(6):
+                if not seen and view.hands[i // 3, i % 3] < 0:
+                    if skip == 0:
+                        view.hands[i // 3, i % 3] = card
+                        seen = True
+                    skip -= 1
 '''
 
 

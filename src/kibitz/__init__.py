@@ -20,7 +20,6 @@ _HOMES = {
     "component": "kernel",
     "entry": "kernel",
     "game": "kernel",
-    "kernel": "kernel",
     "load": "games",
     "Advice": "search.advice",
     "State": "position",

@@ -75,7 +75,9 @@ SETTINGS: dict[str, Setting] = {
         },
         "Karamatić 2016/17: MCTS for Briškola over possible moves, one reward for all nodes",
     ),
-    "expert": Setting(TreeSearch, {}, "the strongest setting known for the game (see its page)"),
+    "expert": Setting(
+        TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` tells; options change it"
+    ),
 }
 
 

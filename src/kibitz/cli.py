@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -34,7 +35,17 @@ GameArgument = Annotated[
 
 def _document(kind: str, content: dict[str, Any]) -> None:
     """Print the one JSON document of a verb."""
-    print(json.dumps({"schema": f"kibitz.{kind}/1", "kibitz": __version__, **content}, indent=1))
+    whole = {"schema": f"kibitz.{kind}/1", "kibitz": __version__, **content}
+    print(json.dumps(_finite(whole), indent=1, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """JSON knows no infinity: what is not known is null."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def _story() -> Story:
@@ -68,13 +79,14 @@ def games(as_json: Json = False) -> None:
     from kibitz import games as room
 
     found: list[dict[str, Any]] = []
-    for name in room.GAMES:
+    for name in room.known():
         cls = room.game_class(name)
         options = [
             {"name": o.name, "default": o.default, "takes": o.takes} for o in room.parameters(cls).values()
         ]
         about = (sys.modules[cls.__module__].__doc__ or "").strip().splitlines()[0]
-        found.append({"name": name, "about": about, "parameters": options})
+        expert = getattr(cls, "expert", None)
+        found.append({"name": name, "about": about, "parameters": options, "expert": expert})
     if as_json:
         _document("games", {"games": found})
         return
@@ -82,6 +94,8 @@ def games(as_json: Json = False) -> None:
         print(f"{game['name']}: {game['about']}")
         for o in game["parameters"]:
             print(f"    {o['name']}={str(o['default']).lower()}  ({o['takes']})")
+        if game["expert"]:
+            print(f"    expert is {game['expert']}")
 
 
 @app.command()

@@ -15,7 +15,7 @@ once, and Numba makes a version of it for every game that is played.
 
 Rules for everything that is compiled: nothing is allocated (buffers are arguments owned by the
 caller), no objects, strings or exceptions, randomness only from an explicit `rng`. Then the same
-text runs interpreted, compiled and on a GPU.
+text runs interpreted and compiled, and stays fit for a GPU.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba.core import config, event, types
+from numba.core.errors import NumbaError
 from numba.extending import overload_method, register_jitable
 
 from kibitz.errors import BadGame
@@ -52,7 +53,7 @@ def kernel(function: _F) -> _F:
 
 
 _exposed: dict[str, int] = {}  # the number of arguments of every method name
-_fields: dict[str, str] = {}  # a class that has a field of the name
+_fields: set[str] = set()  # the names of all fields
 # These belong to every tuple: a method of this name would never be called.
 _TUPLE_METHODS = frozenset({"count", "index"})
 
@@ -72,8 +73,7 @@ def component(cls: _C) -> _C:
     }
     if _TUPLE_METHODS & {*methods, *fields}:
         raise BadGame(f"{cls.__name__}: 'count' and 'index' belong to tuples; choose other names")
-    _fields.update(dict.fromkeys(fields, cls.__name__))
-    clash = [*(set(fields) & {*_exposed, *methods}), *(set(methods) & set(_fields))]
+    clash = [*(set(fields) & {*_exposed, *methods}), *(set(methods) & _fields)]
     if clash:
         # Numba would take the field for the method.
         raise BadGame(
@@ -81,19 +81,21 @@ def component(cls: _C) -> _C:
             f"compiled code cannot tell them apart, so give one of them another name"
         )
     for name, arity in methods.items():
-        _expose(cls, name, arity)
+        if _exposed.get(name, arity) != arity:
+            raise BadGame(
+                f"{cls.__name__}.{name} takes {arity} arguments, but in other classes a method of this "
+                f"name takes {_exposed[name]}; give it that many, or another name"
+            )
+    _fields.update(fields)
+    for name, arity in methods.items():
+        _expose(name, arity)
     return cls
 
 
-def _expose(cls: type, name: str, arity: int) -> None:
+def _expose(name: str, arity: int) -> None:
     """Register `name` with Numba once for all classes: two registrations break its lowering."""
     if name in _exposed:
-        if _exposed[name] == arity:
-            return
-        raise BadGame(
-            f"{cls.__name__}.{name} takes {arity} arguments, but in other classes a method of this "
-            f"name takes {_exposed[name]}; give it that many, or another name"
-        )
+        return
     _exposed[name] = arity
 
     def resolve(instance: Any, *_arguments: Any) -> Any:
@@ -124,6 +126,15 @@ def game(cls: _C) -> _C:
             f"game {cls.__name__} lacks {', '.join(missing)}; "
             f"kibitz.protocol.Game says what each of them does"
         )
+    if "seats" not in getattr(cls, "_fields", ()):
+        raise BadGame(f"'seats' of game {cls.__name__} must be a field; write `seats: int = 2`")
+    for name, arity in protocol.ARITY.items():
+        method = vars(cls).get(name)
+        if inspect.isfunction(method) and len(inspect.signature(method).parameters) != arity:
+            raise BadGame(
+                f"{cls.__name__}.{name} takes {len(inspect.signature(method).parameters)} arguments, but "
+                f"kibitz.protocol.Game.{name} takes {arity}"
+            )
     defaulted = frozenset(name for name in protocol.OPTIONAL if name not in vars(cls))
     cls.defaulted = defaulted  # type: ignore[attr-defined]
     for name in defaulted:
@@ -158,7 +169,10 @@ class Entry:
             dispatcher = self._dispatcher(classes)
         if classes not in self._seen:
             with _announced(self, classes):
-                result = dispatcher(*arguments)
+                try:
+                    result = dispatcher(*arguments)
+                except NumbaError as error:
+                    raise BadGame(_reason(classes, str(error))) from error
             self._seen.add(classes)
             return result
         return dispatcher(*arguments)
@@ -172,7 +186,8 @@ class Entry:
         with _lock:
             if classes not in self._dispatchers:
                 modules = (self.function.__module__, *(cls.__module__ for cls in classes))
-                folder = cache_folder(modules)
+                typed_in = not Path(self.function.__code__.co_filename).is_file()
+                folder = None if typed_in else cache_folder(modules)  # Numba keeps only code of files
                 before = config.CACHE_DIR
                 try:
                     config.CACHE_DIR = "" if folder is None else str(folder)
@@ -233,10 +248,35 @@ def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
     played = [cls.__name__ for cls in classes if hasattr(cls, "defaulted")]
     what = ": ".join([*played, compiled.__name__.replace("_", " ")])
     count = _Count(what)
-    with event.install_listener("numba:compile", count):
-        yield
-    if count.functions:
-        compile_report(what, count.functions, time.perf_counter() - count.began, True)
+    try:
+        with event.install_listener("numba:compile", count):
+            yield
+    finally:
+        seconds = time.perf_counter() - count.began
+        _compiling[0] += seconds
+        if count.functions:
+            compile_report(what, count.functions, seconds, True)
+
+
+_compiling = [0.0]
+
+
+def seconds_compiling() -> float:
+    """Time spent so far in this process on compiling or loading code, to be told from thinking."""
+    return _compiling[0]
+
+
+def _reason(classes: tuple[type, ...], text: str) -> str:
+    """What a reader can do about code that does not compile, out of Numba's many lines."""
+    lines = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()]
+    places = [line for line in lines if line.startswith("File ") and ", line " in line]
+    causes = [line for line in lines if re.match(r"\w*Error:|No implementation|Cannot|Unknown|Untyped", line)]
+    names = ", ".join(cls.__name__ for cls in classes if hasattr(cls, "defaulted")) or "the code"
+    return (
+        f"{names} cannot be compiled: {(causes or lines or ['no reason given'])[-1][:300]} "
+        f"{(places or [''])[-1].rstrip(':')}. Kernels know numbers, tuples and arrays only; "
+        f"NUMBA_DISABLE_JIT=1 runs the same code in the interpreter"
+    )
 
 
 # --- the cache room -------------------------------------------------------------------------------
@@ -282,7 +322,7 @@ def _flags() -> str:
     return f"{numba.__version__} {np.__version__} {sys.version_info[:3]} {numba_flags}"
 
 
-_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+\(?([\w, ]*)|import\s+([\w., ]+))", re.M)
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w., ]+))", re.M)
 
 
 def _reachable_sources(modules: tuple[str, ...]) -> dict[str, bytes]:
@@ -299,9 +339,10 @@ def _reachable_sources(modules: tuple[str, ...]) -> dict[str, bytes]:
         file = getattr(module, "__file__", None)
         if name in sources or not file or not any(home(name, file) for home in homes):
             continue
-        sources[name] = Path(file).read_bytes()
+        sources[name] = Path(file).read_bytes() if Path(file).is_file() else b""
         package = getattr(module, "__package__", "") or ""
         for source, names, plain in _IMPORT.findall(sources[name].decode()):
+            names = re.sub(r"#.*|[()\\]", "", names)
             if source.startswith("."):
                 up = len(source) - len(source.lstrip("."))
                 parts = package.split(".")[: len(package.split(".")) - up + 1]
@@ -312,13 +353,15 @@ def _reachable_sources(modules: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def _home(name: str) -> Callable[[str, str], bool]:
-    """Whether a module belongs to the same package as `name`, or lies in the same folder."""
+    """Whether a module belongs to the same package as `name`, or lies beside it or below."""
     top = name.split(".")[0]
     file = getattr(sys.modules.get(name), "__file__", None)
     folder = Path(file).parent if file and "." not in name else None
 
     def is_home(other: str, other_file: str) -> bool:
-        return other.split(".")[0] in (top, "kibitz") or Path(other_file).parent == folder
+        path = Path(other_file)
+        beside = folder is not None and folder in path.parents and "site-packages" not in path.parts
+        return beside or other.split(".")[0] in (top, "kibitz")
 
     return is_home
 

@@ -3,7 +3,8 @@
 A game is a `NamedTuple` of its parameters, marked with `@game`. A position is one NumPy record of
 the game's `state` type. Methods get the game as their first argument and write into buffers that
 they are given; they allocate nothing, raise nothing and draw random numbers only from `rng`
-(`kibitz.rng.below(rng, n)`), so that the same text runs interpreted, compiled and on a GPU.
+(`kibitz.rng.below(rng, n)`), so that the same text runs interpreted and compiled, and stays fit for a
+GPU.
 
 Three words are used strictly. The **state** is the whole truth. A **view** is a state from which
 `hide` has blanked all that one seat cannot know. A **world** is a view that `resample` has filled
@@ -19,6 +20,7 @@ The laws, which `kibitz.testing.check_game` tests:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
@@ -35,7 +37,14 @@ SILENT = -1
 
 
 class Game(Protocol):
-    """The methods of a game. The first nine names are required, the others have defaults."""
+    """A game: its parameters, and its methods. `REQUIRED` names what every game must have.
+
+    Two class attributes are optional: `choices`, the values that a parameter may take
+    (`choices = {"seats": (2, 3, 4)}`), and `expert`, the string of the strongest agent known.
+    """
+
+    seats: int
+    """How many play: the one parameter that every game has, a field of the tuple."""
 
     state: ClassVar[np.dtype[Any]]
     """The type of a position, of fixed size. `i8` fields are the easy choice. Fields of few bytes
@@ -218,6 +227,14 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
         *(worlds_left, world, move_text, parse_move, picture, inventory),
     )
 }
+
+
+ARITY = {
+    name: len(inspect.signature(method).parameters)
+    for name, method in vars(Game).items()
+    if inspect.isfunction(method) and not name.startswith("_")
+}
+"""The number of arguments of every method, the game itself included."""
 
 
 @kernel

@@ -115,6 +115,8 @@ def read_options(
     what: str, given: list[tuple[str | None, str]], options: Mapping[str, Option], main: str | None
 ) -> dict[str, Any]:
     """The values of the options that were given, checked."""
+    if given and not options:
+        raise BadOption(f"{what} takes no options, but '{given[0][0] or given[0][1]}' was given")
     values: dict[str, Any] = {}
     for position, (key, text) in enumerate(given):
         if key is None:
@@ -125,8 +127,6 @@ def read_options(
                 )
             key = main
         if key not in options:
-            if not options:
-                raise BadOption(f"{what} takes no options, but '{key}' was given")
             raise UnknownName(f"option of {what}", key, options)
         if key in values:
             raise BadOption(f"{what} has {key} twice; give it once")

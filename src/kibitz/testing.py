@@ -77,6 +77,8 @@ def _run(checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
             done.append(Check(name, True, attempt()))
         except _Broken as broken:
             done.append(Check(name, False, str(broken)))
+        except Exception as error:  # a rule that raises is a broken rule
+            done.append(Check(name, False, f"{type(error).__name__}: {error}"))
     if not all(check.ok for check in done):
         raise CheckFailed(done)
     return done

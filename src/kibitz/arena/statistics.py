@@ -58,7 +58,9 @@ def wilson(successes: float, n: int, confidence: float = 0.95) -> Estimate:
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return Estimate(share, math.sqrt(share * (1 - share) / n), centre - half, centre + half, n)
+    # At 0 and n successes the interval ends there, but for rounding.
+    low, high = min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
+    return Estimate(share, math.sqrt(share * (1 - share) / n), low, high, n)
 
 
 def share_of_deals(wins: ArrayLike, games: ArrayLike, confidence: float = 0.95) -> Estimate:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import re
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -44,13 +45,16 @@ def game_class(name: str) -> Any:
     """The class of a game, by name or by file."""
     if name.endswith(".py"):
         return _from_file(Path(name))
-    plug_ins = {point.name: point for point in entry_points(group="kibitz.games")}
-    if name in GAMES:
-        module, _, cls = GAMES[name].partition(":")
-        return getattr(importlib.import_module(module), cls)
-    if name in plug_ins:
-        return plug_ins[name].load()
-    raise UnknownName("game", name, {*GAMES, *plug_ins}, hint=" A game of your own: its file, my_game.py.")
+    found = known()
+    if name not in found:
+        raise UnknownName("game", name, found, hint=" A game of your own: its file, my_game.py.")
+    module, _, cls = found[name].partition(":")
+    return getattr(importlib.import_module(module), cls)
+
+
+def known() -> dict[str, str]:
+    """Name → module:class of all games: Kibitz's own and installed plug-ins."""
+    return {**{point.name: point.value for point in entry_points(group="kibitz.games")}, **GAMES}
 
 
 def parameters(cls: Any) -> dict[str, specs.Option]:
@@ -71,6 +75,7 @@ def _from_file(path: Path) -> Any:
     if name not in sys.modules:
         if not path.is_file():
             raise InputError(f"there is no file {path.name}; give the path of a Python file with a game")
+        _refuse_hidden_helpers(path)
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
         assert spec.loader is not None
@@ -96,6 +101,18 @@ def _from_file(path: Path) -> Any:
         names = ", ".join(cls.__name__ for cls in found) or "none"
         raise BadGame(f"{path.name} must hold exactly one class marked @game; there is {names}")
     return found[0]
+
+
+def _refuse_hidden_helpers(path: Path) -> None:
+    """A helper beside the file must not be another module of the same name that is loaded already."""
+    imported = set(re.findall(r"^\s*(?:from|import)\s+(\w+)", path.read_text("utf-8"), re.M))
+    for helper in sorted(imported & {p.stem for p in path.parent.iterdir() if p != path}):
+        file = getattr(sys.modules.get(helper), "__file__", None)
+        if file and path.parent not in Path(file).resolve().parents:
+            raise BadGame(
+                f"{path.name} imports '{helper}', but another module of that name is loaded; rename "
+                f"{helper}.py beside it"
+            )
 
 
 def game_spec(game: Any) -> str:

@@ -52,10 +52,8 @@ class Advice:
         lines = [f"  {'move':<8} {self.unit:>16} {'±':>8} {'visits':>8} {'available':>10}"]
         for row in self.ranked():
             mark = "▸" if row.move == self.best else " "
-            error = f"{row.stderr:.3f}" if math.isfinite(row.stderr) else "–"
-            lines.append(
-                f"{mark} {row.text:<8} {row.value:>16.3f} {error:>8} {row.visits:>8} {row.available:>10}"
-            )
+            value, error = (f"{x:.3f}" if math.isfinite(x) else "–" for x in (row.value, row.stderr))
+            lines.append(f"{mark} {row.text:<8} {value:>16} {error:>8} {row.visits:>8} {row.available:>10}")
         how = "exact" if self.exact else f"{self.iterations:,} iterations"
         lines.append(f"  {self.agent}: {how}, {self.worlds:,} worlds, {self.seconds:.3f} s, seed {self.seed}")
         return "\n".join(lines)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import kernel
 from kibitz.errors import Unsupported
 from kibitz.kernel import entry
 from kibitz.position import View
@@ -63,6 +64,8 @@ class Statistics:
     iterations: int = 0
     worlds: int = 0
     exact: bool = False
+    settled: bool = False
+    """The tree has proved its root: the best value is the best move, however often it was tried."""
 
     @classmethod
     def of(cls, moves: list[int]) -> Statistics:
@@ -75,7 +78,7 @@ class Statistics:
     def best(self, by_value: bool) -> int:
         """The index of the move to make: the first of those with the most visits (or value)."""
         means = np.where(self.visits > 0, self.means(), -np.inf)
-        keys = (self.visits, means) if by_value else (means, self.visits)
+        keys = (self.visits, means) if by_value or self.settled else (means, self.visits)
         order = np.lexsort((-np.arange(len(self.moves)), *keys))
         return int(order[-1])
 
@@ -167,9 +170,10 @@ class Searcher:
 
     def advise(self, view: View, seed: int) -> Advice:
         """The move to make, with what is known about all of them."""
-        began = time.perf_counter()
+        began = time.perf_counter() - kernel.seconds_compiling()
         found = self._think(view, seed)
-        return found.advice(self, view, self._objective(view.game), time.perf_counter() - began, seed)
+        seconds = time.perf_counter() - kernel.seconds_compiling() - began
+        return found.advice(self, view, self._objective(view.game), seconds, seed)
 
     def _objective(self, game: Any) -> Score:
         return score(game, self.objective, self.top)
@@ -303,6 +307,8 @@ class TreeSearch(Searcher):
         if self.backup != "mean":
             if not two_sides(game):
                 raise Unsupported(f"backup={self.backup} needs two sides; choose backup=mean")
+            if self.merge:
+                raise Unsupported(f"backup={self.backup} cannot merge moves; choose merge=false")
             if hidden and self.worlds in ("fresh", "possible"):
                 raise Unsupported(
                     f"backup={self.backup} needs positions that are known in the tree; choose "
@@ -310,6 +316,10 @@ class TreeSearch(Searcher):
                 )
         if self.keep and hidden and self.worlds not in ("fresh", "true"):
             raise Unsupported(f"keep=true cannot keep trees with worlds={self.worlds}; choose worlds=fresh")
+        if self.keep and self.merge:
+            raise Unsupported("keep=true must tell moves apart; choose merge=false")
+        if self.merge and "alike" in game.defaulted:
+            raise Unsupported(f"{type(game).__name__} calls no moves alike (method 'alike'); leave merge out")
         if self.keep and self.infosets == "moves" and "label" not in game.defaulted:
             raise Unsupported("keep=true needs to know what the seat has seen; add infosets=full")
 
@@ -320,6 +330,7 @@ class TreeSearch(Searcher):
             *(self.p, self.opponents == "help", self.merge),
             self.infosets == "full" and self.worlds in ("fresh", "possible"),
             self.playouts,
+            self.top,
         )
 
     def _capacity(self, game: Any, iterations: int) -> int:
@@ -385,6 +396,7 @@ class TreeSearch(Searcher):
             done = self._run(game, root, view.seat, memory, iterations, trees, is_fresh, rng)
             found.iterations += done
             found.worlds += done if self.worlds in ("fresh", "possible") else 1
+            found.settled = trees == self.threads == 1 and bool(memory.nodes[tree.ROOT]["proved"])
             self._add(memory, found)
 
     def _run(

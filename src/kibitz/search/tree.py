@@ -44,6 +44,7 @@ NODE = np.dtype(
         ("squares", "f8"),
         *(("parent", "i4"), ("child", "i4"), ("sibling", "i4")),
         *(("visits", "i4"), ("available", "i4")),
+        ("noticed", "i4"),  # the parent's visits when `available` was last counted
         ("width", "i2"),  # legal moves at this node, once it has been seen
         ("seat", "i1"),  # who chose the move
         ("proved", "u1"),  # `value` is exact
@@ -66,6 +67,7 @@ class Options(NamedTuple):
     merge: bool
     observe: bool
     playouts: int
+    top: float
 
 
 class Buffers(NamedTuple):
@@ -131,6 +133,7 @@ def add(tree, parent, key, seat):
     node.key, node.parent, node.seat = key, parent, seat
     node.child, node.sibling = NO_NODE, tree.nodes[parent].child
     node.visits, node.available, node.width, node.proved = 0, 1, 0, 0
+    node.noticed = tree.nodes[parent].visits
     node.value, node.squares = 0.0, 0.0
     tree.nodes[parent].child = number
     slot = first_slot(tree.slots, parent, key)
@@ -155,35 +158,45 @@ def clear(tree):
 def selection_score(options, node, trials):
     """How promising a visited child is after `trials` chances to choose it."""
     mean = node.value / node.visits
-    if node.proved == 1 or options.select == GREEDY:
+    if node.proved == 1:  # there is nothing more to learn, unless nothing else is left
+        return mean - 1e6
+    if options.select == GREEDY:
         return mean
     bound = math.log(trials) / node.visits
     if options.select == UCB1_TUNED:  # Auer et al. 2002: the variance bounds the width
-        variance = max(0.0, node.squares / node.visits - mean * mean)
-        return mean + options.c * math.sqrt(bound * min(0.25, variance + math.sqrt(2.0 * bound)))
+        variance = max(0.0, node.squares / node.visits - mean * mean) / options.top**2
+        width = min(0.25, variance + math.sqrt(2.0 * bound))
+        return mean + options.c * options.top * math.sqrt(bound * width)
     if options.inside:
         return mean + math.sqrt(options.c * bound)
     return mean + options.c * math.sqrt(bound)
 
 
 @kernel
+def key_of(game, options, state, node, move):
+    """What a move is known by in the tree: moves that are alike share a child, but at the root."""
+    return game.alike(state, move) if options.merge and node != ROOT else move
+
+
+@kernel
 def choose(game, options, tree, node, n, rng):
     """The child to walk to, the move that leads there, and whether the child is new.
 
-    Any untried move comes first, else the most promising one.
+    Any untried move comes first, then what is not proved yet, by promise.
     """
     state, moves = tree.positions[0], tree.moves
     seat = game.mover(state)
-    trials = tree.nodes[node].visits
+    visit = tree.nodes[node].visits
     best, best_move, best_score = NO_NODE, moves[0], -math.inf
     untried, picked, picked_move = 0, NO_NODE, moves[0]
     for i in range(n):
         move = moves[i]
-        key = game.alike(state, move) if options.merge and node != ROOT else move
+        key = key_of(game, options, state, node, move)
         number = find(tree, node, key)
         if number == NO_NODE and options.expand != EXPAND_ONE:
             number = add(tree, node, key, seat)
-        elif number != NO_NODE:
+        if number != NO_NODE and tree.nodes[number].noticed != visit:
+            tree.nodes[number].noticed = visit
             tree.nodes[number].available += 1
         if number == NO_NODE or tree.nodes[number].visits == 0:
             untried += 1
@@ -191,14 +204,13 @@ def choose(game, options, tree, node, n, rng):
                 picked, picked_move = number, move
             continue
         child = tree.nodes[number]
-        score = selection_score(options, child, child.available if options.worlds == FRESH else trials)
+        score = selection_score(options, child, child.available if options.worlds == FRESH else visit)
         if score > best_score:
             best, best_move, best_score = number, move, score
     if untried == 0:
         return best, best_move, False
     if picked == NO_NODE:
-        key = game.alike(state, picked_move) if options.merge and node != ROOT else picked_move
-        picked = add(tree, node, key, seat)
+        picked = add(tree, node, key_of(game, options, state, node, picked_move), seat)
     return picked, picked_move, True
 
 
@@ -266,22 +278,21 @@ def evaluate(game, objective, policy, options, tree, seat, rng):
 def back_up(game, objective, options, tree, depth, seat, is_exact):
     """Add the values of the leaf to all nodes of the path, from the leaf up."""
     for d in range(depth - 1, -1, -1):
-        number = tree.path[d]
-        node = tree.nodes[number]
-        value = tree.values[seat if options.helping or d == 0 else node.seat]
+        node = tree.nodes[tree.path[d]]
+        owner = seat if d == 0 else node.seat
+        if options.backup == BACKUP_PROVED and node.proved == 0 and node.child != NO_NODE:
+            prove(game, objective, options, tree, node, owner)
+        value = tree.values[seat if options.helping else owner]
         node.visits += 1
         node.value += value
         node.squares += value * value
         if options.backup == BACKUP_POWER and node.child != NO_NODE:
-            settle(node, power_mean(game, objective, options, tree, node, seat, d))
+            settle(node, power_mean(game, objective, options, tree, node, owner))
         elif options.backup == BACKUP_PROVED:
-            if node.proved == 0 and d == depth - 1 and is_exact:
+            if d == depth - 1 and is_exact:
                 node.proved = 1
+            if node.proved == 1:
                 settle(node, value)
-            elif node.proved == 1:
-                settle(node, (node.value - value) / (node.visits - 1))
-            else:
-                prove(game, objective, tree, node, seat, d)
 
 
 @kernel
@@ -292,13 +303,14 @@ def settle(node, value):
 
 
 @kernel
-def seen_by(game, objective, value, from_seat, to_seat):
-    """A value of one side as the value of a seat: two sides share `top`."""
-    return value if game.team(from_seat) == game.team(to_seat) else objective.top - value
+def seen_by(game, objective, options, value, from_seat, to_seat):
+    """A value of one seat as the value of another: two sides share `top`, unless all help one."""
+    same = options.helping or game.team(from_seat) == game.team(to_seat)
+    return value if same else objective.top - value
 
 
 @kernel
-def power_mean(game, objective, options, tree, node, seat, d):
+def power_mean(game, objective, options, tree, node, owner):
     """The generalized mean of the children for the seat that chooses among them (McKay).
 
     ((Σ Xᵢᵖ Tᵢ) / Σ Tᵢ)^(1/p); for the other side top − X stands for X. Rounding may leave the range:
@@ -310,30 +322,36 @@ def power_mean(game, objective, options, tree, node, seat, d):
     while number != NO_NODE:
         child = tree.nodes[number]
         if child.visits > 0:
-            total += min(max(child.value / child.visits, 0.0), objective.top) ** options.p * child.visits
+            mean = min(max(child.value / child.visits, 0.0), objective.top)
+            total += mean**options.p * child.visits
             visits += child.visits
         number = child.sibling
     mean = min(max((total / visits) ** (1.0 / options.p), 0.0), objective.top)
-    return seen_by(game, objective, mean, mover, seat if d == 0 else node.seat)
+    return seen_by(game, objective, options, mean, mover, owner)
 
 
 @kernel
-def prove(game, objective, tree, node, seat, d):
-    """Prove a node when all its children are proved, or one that cannot be bettered."""
-    proved, best = 0, 0.0
+def prove(game, objective, options, tree, node, owner):
+    """Prove a node when all its children are proved, or one that cannot be bettered.
+
+    Where one is proved, its mover gets no less than that: the result on its way up becomes at
+    least that good for the mover, though the walk went elsewhere to learn something.
+    """
+    mover = tree.nodes[node.child].seat
+    proved, best = 0, -1.0
     number = node.child
-    if number == NO_NODE:
-        return
-    mover = tree.nodes[number].seat
     while number != NO_NODE:
         child = tree.nodes[number]
         if child.proved == 1:
             proved += 1
             best = max(best, child.value / child.visits)
         number = child.sibling
-    if proved == node.width or (proved > 0 and best >= objective.top):
+    if proved == node.width or best >= objective.top:
         node.proved = 1
-        settle(node, seen_by(game, objective, best, mover, seat if d == 0 else node.seat))
+    judge = owner if options.helping else mover
+    if node.proved == 1 or best > tree.values[judge]:
+        for s in range(game.seats):
+            tree.values[s] = seen_by(game, objective, options, best, mover, s)
 
 
 @kernel
@@ -344,14 +362,13 @@ def iterate(game, objective, policy, options, root, seat, tree, rng):
         game.resample(tree.positions[0], seat, rng)
     depth = walk(game, options, tree, seat, rng)
     leaf = tree.nodes[tree.path[depth - 1]]
+    is_exact = leaf.proved == 1 or not awaits_move(game, tree.positions[0])
     if leaf.proved == 1:
         exact = leaf.value / leaf.visits
         for s in range(game.seats):
-            tree.values[s] = seen_by(game, objective, exact, leaf.seat, s)
-        back_up(game, objective, options, tree, depth, seat, True)
-        return
-    is_exact = not awaits_move(game, tree.positions[0])
-    evaluate(game, objective, policy, options, tree, seat, rng)
+            tree.values[s] = seen_by(game, objective, options, exact, leaf.seat, s)
+    else:
+        evaluate(game, objective, policy, options, tree, seat, rng)
     back_up(game, objective, options, tree, depth, seat, is_exact)
 
 

@@ -111,6 +111,10 @@ class Briskola(NamedTuple):
         """With three seats the two of cups, card 0, is left out."""
         return 1 if game.seats == 3 else 0
 
+    def deck(game):
+        """The mask of all cards in play."""
+        return _ALL_CARDS >> game.first_card() << game.first_card()
+
     def next_seat(game, seat):
         return seat + 1 if seat + 1 < game.seats else 0
 
@@ -203,6 +207,8 @@ class Briskola(NamedTuple):
         """Blank the other hands, but for the turned-up card once it is drawn, and the stock."""
         for other in range(game.seats):
             if game.sees_hand(state, seat, other):
+                if other != seat:
+                    game.sort_hand(state, other)  # in which order the partner holds them is not seen
                 continue
             known = 0
             for i in range(state.held[other]):
@@ -214,6 +220,12 @@ class Briskola(NamedTuple):
         for i in range(1, state.left):
             state.stock[i] = BLANK
 
+    def sort_hand(game, state, seat):
+        for i in range(1, state.held[seat]):
+            for j in range(i, 0, -1):
+                low, high = state.hands[seat, j - 1], state.hands[seat, j]
+                state.hands[seat, j - 1], state.hands[seat, j] = min(low, high), max(low, high)
+
     def unseen(game, view):
         """The mask of the cards that lie somewhere under a blank."""
         seen = view.played
@@ -223,7 +235,7 @@ class Briskola(NamedTuple):
                     seen = seen | _ONE << view.hands[seat, i]
         if view.left > 0:
             seen = seen | _ONE << view.turned
-        return (_ALL_CARDS & ~seen) >> game.first_card() << game.first_card()
+        return game.deck() & ~seen
 
     def resample(game, view, seat, rng):
         """Deal the unseen cards at random to the blanks of the hands and of the stock."""
@@ -284,7 +296,7 @@ class Briskola(NamedTuple):
         mine = np.int64(0)
         for i in range(n):
             mine |= _ONE << moves[i]
-        unseen = _ALL_CARDS & ~(state.played | mine)
+        unseen = game.deck() & ~(state.played | mine)
         best, choice = -np.inf, 0
         for i in range(n):
             prospect = game.prospect(state, moves[i], unseen)
