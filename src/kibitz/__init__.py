@@ -50,7 +50,7 @@ def advise(view: View, agent: str = "ismcts:1000", seed: int = 0) -> Advice:
     >>> import kibitz
     >>> view = kibitz.deal("briskola", seed=7).view()
     >>> kibitz.advise(view, "ismcts:500", seed=1).best_text
-    '11B'
+    '12D'
     """
     from kibitz.agents import make_agent
 

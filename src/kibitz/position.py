@@ -54,7 +54,7 @@ class State(_Position):
     >>> import kibitz
     >>> state = kibitz.deal("briskola", seed=7)
     >>> state.move_texts()
-    ['11B', '1B', '12D']
+    ['2D', '12D', '6D']
     >>> state.play("cavallo di denari")
     >>> state.mover
     1
@@ -96,11 +96,11 @@ class View(_Position):
 
     >>> import kibitz
     >>> print(kibitz.deal("briskola", seed=7).view(0))
-    trump  denari (1D)
-    stock  34 cards, 1D face up
+    trump  denari (5D)
+    stock  34 cards, 5D face up
     <BLANKLINE>
     seat 1              0 points   ▒▒ ▒▒ ▒▒
-    you                 0 points   12D 11B 1B
+    you                 0 points   2D 6D 12D
     """
 
     def __init__(self, game: Any, seat: int, truth: NDArray[Any]) -> None:

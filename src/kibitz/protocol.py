@@ -229,12 +229,12 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
 }
 
 
+# The number of arguments of every method, the game itself included.
 ARITY = {
     name: len(inspect.signature(method).parameters)
     for name, method in vars(Game).items()
     if inspect.isfunction(method) and not name.startswith("_")
 }
-"""The number of arguments of every method, the game itself included."""
 
 
 @kernel

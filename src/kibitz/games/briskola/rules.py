@@ -36,7 +36,7 @@ from kibitz.kernel import game, kernel
 from kibitz.protocol import CHANCE
 from kibitz.rng import below
 
-CARDS, RANKS, HAND = 40, 10, 3
+CARDS, RANKS, HAND, SEVEN = 40, 10, 3, 4
 BLANK = CARDS  # no card; small unsigned fields make quick indices
 POINTS = np.array([0, 0, 0, 0, 0, 2, 3, 4, 10, 11] * 4)
 TOTAL_POINTS = 120
@@ -77,7 +77,7 @@ class Briskola(NamedTuple):
     )
     max_moves, max_plies = CARDS, CARDS
     choices = {"seats": (2, 3, 4)}
-    expert = "ismcts:8000,objective=0.5,endings=2000"
+    expert = "ismcts:7500,objective=0.5,merge=true,endings=2000"
 
     # --- the course of play ---
 
@@ -283,10 +283,11 @@ class Briskola(NamedTuple):
         return np.int64(state.stock[state.left - 1 - turns_later])
 
     def alike(game, state, card):
-        """Cards of one rank are alike when all of them are trumps or none, and all take or none."""
+        """Cards of one worth are alike when all of them are trumps or none, and all take or none."""
         is_trump = card // RANKS == state.trump
         takes = state.on_table > 0 and beats(card, state.best, state.trump)
-        return np.int64(card % RANKS + RANKS * (is_trump + 2 * takes))
+        worth = max(SEVEN, card % RANKS)  # the cards up to seven count nothing
+        return np.int64(worth + RANKS * (is_trump + 2 * takes))
 
     # --- rules of thumb ---
 
