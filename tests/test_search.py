@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from kibitz.agents import make_agent
+from kibitz.agents import look, make_agent
 from kibitz.arena.match import play_game
 from kibitz.cards import ITALIAN
 from kibitz.errors import Unsupported
@@ -63,16 +63,14 @@ CASES = [
 ]
 
 
-def truth_of(state):
-    """The position as the arena shows it to an agent that cheats."""
-    view = state.view()
-    view.array[:] = state.array
-    return view
-
-
 def think(spec, state, seed=1):
     agent = make_agent(spec, state.game)
-    return agent.advise(truth_of(state) if agent.cheating else state.view(), seed)
+    return agent.advise(look(agent, state), seed)
+
+
+def test_an_agent_that_cheats_does_not_search_blanks():
+    with pytest.raises(Unsupported, match="open_view"):
+        make_agent("cheating:10").advise(random_state(Briskola(2), 1, 3).view(), 1)
 
 
 def rows_of(advice):
@@ -458,7 +456,7 @@ def test_every_inner_node_is_the_power_mean_of_its_children(seats, p, helping):
     """Each side's mean for itself, seen by the one who chose the node; if all help the searcher,
     every value is the searcher's."""
     state = random_state(Briskola(seats), 7, 20)
-    view = truth_of(state)
+    view = state.open_view()
     memory = grow(view, 400, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_POWER, p=p, helping=helping)
     checked = 0
     for number, (node, children) in enumerate(inner_nodes(memory)):
@@ -473,7 +471,7 @@ def test_every_inner_node_is_the_power_mean_of_its_children(seats, p, helping):
 
 
 def test_large_p_approaches_the_best_child():
-    view = truth_of(random_state(Briskola(2), 7, 20))
+    view = random_state(Briskola(2), 7, 20).open_view()
     means = []
     for p in (1.0, 300.0):
         memory = grow(view, 400, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_POWER, p=p)
@@ -533,7 +531,7 @@ def test_proved_nodes_hold_the_exact_value(helping):
         state = random_state(Briskola(2), seed, 34)
         twin = naive_of(state)
         memory = grow(
-            truth_of(state), 3000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED, helping=helping
+            state.open_view(), 3000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED, helping=helping
         )
         proved = [node for node in children_of(memory, tree.ROOT) if node["proved"]]
         assert proved
@@ -550,7 +548,7 @@ def test_proofs_of_partners():
     for seed in range(10):
         state = random_state(Briskola(4), seed, 32)
         twin = naive_of(state)
-        memory = grow(truth_of(state), 20_000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED)
+        memory = grow(state.open_view(), 20_000, stream(1), worlds=tree.GIVEN, backup=tree.BACKUP_PROVED)
         root = memory.nodes[tree.ROOT]
         assert root["proved"]
         exact = naive.best_scores(twin)[twin.turn]
@@ -657,7 +655,7 @@ def test_kept_trees_play_whole_games(rules):
 )
 def test_compiled_and_interpreted_searches_agree(changed):
     state = random_state(Briskola(2), 7, 22)
-    view = truth_of(state) if changed.get("worlds") == tree.GIVEN else state.view()
+    view = state.open_view() if changed.get("worlds") == tree.GIVEN else state.view()
     trees = []
     for search in (tree.search, tree.search.interpreted):
         memory = tree.buffers(view.game, 20_000)
@@ -748,4 +746,4 @@ class Guess(NamedTuple):
 def test_what_a_search_cannot_do_is_said(rules, spec, message):
     agent = make_agent(spec, rules)
     with pytest.raises(Unsupported, match=message):
-        agent.choose(deal(rules, 1).view(0), 1)
+        agent.choose(look(agent, deal(rules, 1)), 1)

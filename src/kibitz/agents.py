@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from kibitz import specs
 from kibitz.errors import BadOption, UnknownName, Unsupported
-from kibitz.position import View
+from kibitz.position import State, View
 from kibitz.search.advice import Advice
 from kibitz.search.montecarlo import (
     FlatMonteCarlo,
@@ -40,6 +40,11 @@ class Agent(Protocol):
 
     def learn(self, label: int) -> None:
         """A move was made; `label` is all that the agent's seat learns from it."""
+
+
+def look(agent: Agent, state: State) -> View:
+    """What an agent gets to see when it is to move: the truth only if it cheats, by name."""
+    return state.open_view() if agent.cheating else state.view()
 
 
 @dataclass(frozen=True)

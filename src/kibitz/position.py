@@ -64,6 +64,10 @@ class State(_Position):
         """What `seat` (the mover, if not said) can see."""
         return View(self.game, self.mover if seat is None else seat, self.array)
 
+    def open_view(self, seat: int | None = None) -> View:
+        """The whole truth as a view, for agents that cheat and for looking on after the game."""
+        return View.over(self.game, self.mover if seat is None else seat, self.array.copy(), is_open=True)
+
     def play(self, move: int | str) -> None:
         """Make a move, given as number or text; `IllegalMove` names the legal ones."""
         if self.is_over:
@@ -105,8 +109,16 @@ class View(_Position):
 
     def __init__(self, game: Any, seat: int, truth: NDArray[Any]) -> None:
         super().__init__(game, truth.copy())
-        self.seat = seat
+        self.seat, self.is_open = seat, False
         game.hide(self.record, seat)
+
+    @classmethod
+    def over(cls, game: Any, seat: int, array: NDArray[Any], is_open: bool) -> View:
+        """A view over an array as it is: hidden from the seat already, or open."""
+        view = cls.__new__(cls)
+        _Position.__init__(view, game, array)
+        view.seat, view.is_open = seat, is_open
+        return view
 
     def world(self, seed: int) -> State:
         """A random truth that agrees with the view."""

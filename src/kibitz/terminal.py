@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kibitz import position
-from kibitz.agents import Agent, make_agent
+from kibitz.agents import Agent, look, make_agent
 from kibitz.errors import IllegalMove, KibitzError, ParseError
 from kibitz.rng import derive
 
@@ -113,12 +113,9 @@ def play(
                 return None
             by = "You play"
         else:
-            agent, mover = agents[state.mover], state.mover
-            seen = position.View(game, mover, state.array)
-            if agent.cheating:
-                seen.array[:] = state.array
-            move = agent.choose(seen, derive(seed, 2, ply))
-            by = f"Seat {mover} plays"
+            agent = agents[state.mover]
+            move = agent.choose(look(agent, state), derive(seed, 2, ply))
+            by = f"Seat {state.mover} plays"
         say(f"{by} {game.move_text(move)}.")
         for other, agent in agents.items():
             agent.learn(int(game.label(state.record, move, other)))

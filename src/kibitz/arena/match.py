@@ -102,7 +102,7 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating:
             chances += 1
             continue
         agent = agents[seat]
-        seen = _seen(game, seat, position if agent.cheating else view)
+        seen = View.over(game, seat, position if agent.cheating else view, agent.cheating)
         move = agent.choose(seen, derive(seed, deal, _AGENT_STREAM, seating, ply))
         for other in keeps:
             agents[other].learn(int(label_for(game, position, np.int64(move), other)))
@@ -117,14 +117,6 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating:
     out = np.zeros(game.seats)
     game.returns(position.view(np.recarray)[0], out)
     return out
-
-
-def _seen(game: Any, seat: int, array: NDArray[Any]) -> View:
-    """A view object over an array that is hidden already (or over the truth, for who cheats)."""
-    view = View.__new__(View)
-    view.game, view.seat, view.array = game, seat, array
-    view.record = array.view(np.recarray)[0]
-    return view
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,8 @@ class Searcher:
         return score(game, self.objective, self.top)
 
     def _think(self, view: View, seed: int) -> Statistics:
+        if self.cheating and not view.is_open and "hide" not in view.game.defaulted:
+            raise Unsupported("an agent that cheats needs to see everything: give it state.open_view()")
         if self.endings > 0 and not self.cheating:
             worlds = int(view.game.worlds_left(view.record, view.seat))
             if 0 < worlds <= self.endings:
