@@ -1,16 +1,15 @@
 """What can go wrong. Every message says what was given, what is wrong and what would be right.
 
 KibitzError
-├── UsageError        (exit code 2)  an unknown verb's neighbour: names, options, numbers
+├── UsageError        (exit code 2)  names, options and numbers that do not exist
 │   ├── UnknownName                  no such game, agent or option, with "did you mean"
 │   └── BadOption                    an option's value cannot be used
-├── InputError        (exit code 3)  what was given is well formed but cannot be done
-│   ├── IllegalMove                  a card not in hand, a move out of turn
-│   ├── ParseError                   text that is no card, no position
-│   ├── BadGame                      a game that breaks the protocol
-│   ├── Unsupported                  this algorithm cannot play this game, and why
-│   └── Unwritable                   the output cannot be written
-└── MissingExtra      (exit code 4)  an optional library is not installed
+└── InputError        (exit code 3)  what was given is well formed but cannot be done
+    ├── IllegalMove                  a card not in hand, a move out of turn
+    ├── ParseError                   text that is no card, no position
+    ├── BadGame                      a game that breaks the protocol
+    ├── Unsupported                  this algorithm cannot play this game, and why
+    └── Unwritable                   the output cannot be written
 """
 
 from __future__ import annotations
@@ -67,9 +66,3 @@ class Unsupported(InputError):
 
 class Unwritable(InputError, OSError):
     """A file or folder that cannot be written."""
-
-
-class MissingExtra(KibitzError, ImportError):
-    """An optional library that is not installed, with the line that installs it."""
-
-    exit_code = 4

@@ -113,17 +113,3 @@ def _refuse_hidden_helpers(path: Path) -> None:
                 f"{path.name} imports '{helper}', but another module of that name is loaded; rename "
                 f"{helper}.py beside it"
             )
-
-
-def game_spec(game: Any) -> str:
-    """The string of a game, with the parameters that differ from the defaults."""
-    cls = type(game)
-    name = next((n for n, where in GAMES.items() if where.endswith(":" + cls.__name__)), None)
-    if name is None:
-        name = getattr(sys.modules.get(cls.__module__), "__file__", None) or cls.__name__
-    changed = [
-        f"{field}={str(value).lower() if isinstance(value, bool) else value}"
-        for field, value in zip(cls._fields, game, strict=True)
-        if cls._field_defaults.get(field) != value
-    ]
-    return name + (":" + ",".join(changed) if changed else "")

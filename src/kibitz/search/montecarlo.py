@@ -95,7 +95,7 @@ class Statistics:
                     move,
                     view.game.move_text(move),
                     float(scale * means[i] + shift) if n else math.nan,
-                    0.0 if self.exact and self.worlds == 1 else error,
+                    0.0 if self.exact else error,  # all worlds were counted, none was sampled
                     int(n),
                     int(self.available[i]),
                 )
