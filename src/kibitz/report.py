@@ -18,6 +18,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
        margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
+td:not(:first-child) { white-space: nowrap; }
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
 figure { margin: 1.5rem 0; } figure svg { width: 100%; height: auto; background: #fff; border-radius: 4px; }
 figcaption, footer, .source { color: var(--faint); font-size: .9rem; }

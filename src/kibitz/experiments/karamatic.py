@@ -70,8 +70,7 @@ def _rows(published: float, again: Estimate, played: dict[tuple[str, str], Match
     mended = played[MENDED, RANDOM].agents[0].unbeaten
     rows.append(row(f"{MENDED} wins (60–60 counted as a win)", None, mended, MENDED, "–"))
     best, cheat = (played[spec, RANDOM].agents[0].win_rate_decided for spec in (BEST, CHEATING))
-    says = "at least published" if best.mean >= published else "below published"
-    rows.append(row(f"{BEST} wins, of decided games", published, best, BEST, says))
+    rows.append(row(f"{BEST} wins, of decided games", published, best, BEST, verdict(published, best)))
     rows.append(row(f"{CHEATING} wins, of decided games", None, cheat, CHEATING, "upper bound"))
     difference = played[BEST, AGENT].differences[0]
     says = "stronger" if difference.low > 0 else "weaker" if difference.high < 0 else "not decided"
