@@ -1,7 +1,5 @@
 """Options of the test run: `--soak` adds the long variants of the random tests."""
 
-import pytest
-
 
 def pytest_addoption(parser):
     parser.addoption("--soak", action="store_true", help="run the long variants of the random tests too")
@@ -13,6 +11,6 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     if not config.getoption("--soak"):
-        for item in items:
-            if "soak" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="long; run with --soak"))
+        long = [item for item in items if "soak" in item.keywords]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]

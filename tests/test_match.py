@@ -1,5 +1,7 @@
 """Matches: seatings, duplicate deals, the same table for any number of workers."""
 
+import multiprocessing
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,22 @@ def test_the_same_table_for_any_number_of_workers(agents):
     for table in tables:
         del table["seconds"]
     assert tables[0] == tables[1]
+
+
+def test_a_killed_worker_loses_nothing():
+    killed = []
+
+    def kill_one(done, total):
+        children = multiprocessing.active_children()
+        if children and not killed:
+            killed.append(children[0].pid)
+            children[0].kill()
+
+    disturbed = arena.match("briskola", ["ismcts:300", "random"], 60, seed=2, jobs=2, progress=kill_one)
+    assert killed
+    assert disturbed.complete
+    alone = arena.match("briskola", ["ismcts:300", "random"], 60, seed=2, jobs=1)
+    assert np.array_equal(disturbed.returns, alone.returns)
 
 
 def test_another_seed_gives_other_deals():

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
@@ -322,13 +323,33 @@ def _run(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArray[np.fl
     """Play the batches, in this process or in `jobs` others."""
     # The first deal is played here: it compiles what is missing, once, before workers need it.
     yield batches[0], batches[0].play()
-    if jobs == 1 or len(batches) == 1:
-        for batch in batches[1:]:
+    left = batches[1:]
+    if jobs == 1:
+        for batch in left:
             yield batch, batch.play()
         return
+    for _ in range(1 + _RESTARTS):
+        try:
+            for batch, returns in _run_workers(list(left), jobs):
+                left.remove(batch)
+                yield batch, returns
+            return
+        except BrokenProcessPool:  # a worker was killed: the others start anew with what is left
+            continue
+    raise KibitzError(
+        f"worker processes ended {1 + _RESTARTS} times before their work was done; is there enough memory "
+        f"for {jobs} of them?"
+    )
+
+
+_RESTARTS = 3
+
+
+def _run_workers(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
+    """Play the batches in `jobs` processes, a few of them waiting at a time."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker) as pool:
-        waiting = iter(batches[1:])
+        waiting = iter(batches)
         running: dict[Future[NDArray[np.float64]], Batch] = {}
         try:
             while True:

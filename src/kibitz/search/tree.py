@@ -35,6 +35,7 @@ UCB1, UCB1_TUNED, GREEDY = 0, 1, 2
 EXPAND_ONE, EXPAND_ALL, EXPAND_PATH = 0, 1, 2
 BACKUP_MEAN, BACKUP_POWER, BACKUP_PROVED = 0, 1, 2
 
+AFTER_ALL_OTHERS = 1e9  # a step below every score
 ROOT, NO_NODE = 0, 0  # the root is nobody's child, so its number also means "none"
 
 NODE = np.dtype(
@@ -159,7 +160,7 @@ def selection_score(options, node, trials):
     """How promising a visited child is after `trials` chances to choose it."""
     mean = node.value / node.visits
     if node.proved == 1:  # there is nothing more to learn, unless nothing else is left
-        return mean - 1e6
+        return mean - AFTER_ALL_OTHERS
     if options.select == GREEDY:
         return mean
     bound = math.log(trials) / node.visits

@@ -77,7 +77,7 @@ class Briskola(NamedTuple):
     )
     max_moves, max_plies = CARDS, CARDS
     choices = {"seats": (2, 3, 4)}
-    expert = "ismcts:7500,objective=0.5,merge=true,endings=2000"
+    expert = "ismcts:7000,objective=0.5,merge=true,endings=2000"
 
     # --- the course of play ---
 
