@@ -45,8 +45,8 @@ def test_help_does_not_load_numba():
         (("match", "briskola", "ismcts:itertions=3"), 2, "did you mean 'iterations'"),
         (("match", "briskola:sets=2", "random"), 2, "did you mean 'seats'"),
         (("match", "briskola:seats=5", "random"), 2, "2 or 3 or 4"),
-        (("match", "briskola", "ismcts:0"), 2, "at least 1"),
-        (("match", "briskola", "ismcts:-5"), 2, "at least 1"),
+        (("match", "briskola", "ismcts:0"), 2, "from 1 to"),
+        (("match", "briskola", "ismcts:-5"), 2, "from 1 to"),
         (("match", "briskola", "ismcts:abc"), 2, "a whole number"),
         (("match", "briskola", "ismcts:time=soon"), 2, "a time such as"),
         (("match", "briskola", "ismcts:worlds=true"), 2, "cheating"),
@@ -162,6 +162,43 @@ def test_ctrl_c_prints_what_is_done(tmp_path):
     table = json.loads(answer)
     assert not table["complete"]
     assert 0 < table["games"] < 100000
+
+
+@pytest.mark.parametrize("agent", ["ismcts:1000000000", "ismcts:1000000000,threads=2", "flat:1000000000"])
+def test_ctrl_c_ends_a_long_search(agent):
+    command = [*KIBITZ, "advise", "briskola", "7", "--agent", agent]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)  # whether it compiles, loads or searches by now, it must end
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+def test_a_full_disk_is_named():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*KIBITZ, "games"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_clearing_the_cache_deletes_nothing_else(tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    assert run("cache", "clear", env={**os.environ, "KIBITZ_CACHE_DIR": str(tmp_path)}).returncode == 0
+    assert (tmp_path / "thesis.txt").read_text() == "precious"
+
+
+def test_a_game_without_moves_is_named(tmp_path):
+    file = tmp_path / "none.py"
+    file.write_text(
+        EXAMPLE.read_text().replace("        return n\n\n    def play", "        return 0\n\n    def play")
+    )
+    for arguments in (("advise", file, "1"), ("match", file, "flat:10", "--games", 2)):
+        done = run(*arguments)
+        assert done.returncode == 3
+        assert "lists 0 legal moves" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_a_closed_pipe_ends_quietly():

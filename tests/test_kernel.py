@@ -310,6 +310,27 @@ def test_a_run_that_was_killed_while_compiling_does_no_harm(tmp_path):
     assert ask(race, cache=cache) == ([2], 0)
 
 
+def test_a_damaged_cache_is_made_anew(tmp_path):
+    race, cache = write_game(tmp_path), tmp_path / "cache"
+    assert ask(race, cache=cache)[0] == [2]
+    for file in cache.rglob("*.nb*"):
+        file.write_bytes(b"garbage\n")
+    assert ask(race, cache=cache)[0] == [2]
+    assert ask(race, cache=cache) == ([2], 0)
+
+
+def test_loading_is_not_counted_as_compiling(tmp_path):
+    race, cache = write_game(tmp_path), tmp_path / "cache"
+    ask(race, cache=cache)
+    code = (
+        "import sys; from kibitz import games, kernel; from kibitz.agents import make_agent\n"
+        "from kibitz.position import State\n"
+        "make_agent('rule-based').choose(State(games.load(sys.argv[1])).view(0), 1)\n"
+        "print(kernel.seconds_compiling())"
+    )
+    assert run("-c", code, race, cache=cache)[0].strip() == "0.0"
+
+
 def test_a_cache_that_cannot_be_written_is_named_and_done_without(tmp_path):
     race, file = write_game(tmp_path), tmp_path / "file"
     file.write_text("no folder")

@@ -353,7 +353,8 @@ def check(
         _document("check", {"game": game, "ok": ok, "checks": [vars(check) for check in checks]})
     else:
         for done in checks:
-            print(f"{'ok    ' if done.ok else 'BROKEN'} {done.name}: {done.detail}")
+            mark = "BROKEN" if not done.ok else "–" if done.detail.startswith("left out") else "ok"
+            print(f"{mark:<6} {done.name}: {done.detail}")
         print(f"{game} {'keeps' if ok else 'breaks'} the protocol")
     raise typer.Exit(0 if ok else 1)
 
@@ -407,7 +408,10 @@ def _kibitz(
 def main() -> None:
     """Run a verb; errors of ours become a message and an exit code, never a traceback."""
     try:
-        app(standalone_mode=True)
+        try:
+            app(standalone_mode=True)
+        finally:
+            sys.stdout.flush()
     except KibitzError as error:
         from kibitz import terminal
 
@@ -416,5 +420,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("kibitz: interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # a closed pipe ends quietly
+            print(f"kibitz: the answer cannot be written: {error.strerror or error}", file=sys.stderr)
+            sys.exit(3)

@@ -30,7 +30,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +41,7 @@ from numba.core import config, event, types
 from numba.core.errors import NumbaError
 from numba.extending import overload_method, register_jitable
 
-from kibitz.errors import BadGame
+from kibitz.errors import BadGame, Unwritable
 
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -173,6 +173,11 @@ class Entry:
                     result = dispatcher(*arguments)
                 except NumbaError as error:
                     raise BadGame(_reason(classes, str(error))) from error
+                except Exception as error:
+                    if not _is_damaged_cache(error):
+                        raise
+                    shutil.rmtree(self._forget(classes), ignore_errors=True)
+                    result = self._dispatcher(classes)(*arguments)
             self._seen.add(classes)
             return result
         return dispatcher(*arguments)
@@ -182,10 +187,18 @@ class Entry:
         with np.errstate(over="ignore"):  # the random generator wraps around on purpose
             return self.function(*[_as_records(a) for a in arguments])
 
+    def _forget(self, classes: tuple[type, ...]) -> Path:
+        """Drop a dispatcher; the folder of its code."""
+        del self._dispatchers[classes]
+        return cache_folder(self._modules(classes)) or cache_root() / "none"
+
+    def _modules(self, classes: tuple[type, ...]) -> tuple[str, ...]:
+        return (self.function.__module__, *(cls.__module__ for cls in classes))
+
     def _dispatcher(self, classes: tuple[type, ...]) -> Any:
         with _lock:
             if classes not in self._dispatchers:
-                modules = (self.function.__module__, *(cls.__module__ for cls in classes))
+                modules = self._modules(classes)
                 typed_in = not Path(self.function.__code__.co_filename).is_file()
                 folder = None if typed_in else cache_folder(modules)  # Numba keeps only code of files
                 before = config.CACHE_DIR
@@ -204,6 +217,16 @@ def entry(function: Callable[..., Any]) -> Entry:
 
 
 _lock = threading.RLock()
+
+
+def _is_damaged_cache(error: BaseException) -> bool:
+    """Whether Numba failed while it read code from the disk."""
+    trace = error.__traceback__
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename).name == "caching.py":
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def _as_records(argument: Any) -> Any:
@@ -233,14 +256,20 @@ class _Count(event.Listener):  # type: ignore[misc]
     """Counts the functions that Numba compiles; code served from the cache is not compiled."""
 
     def __init__(self, what: str) -> None:
-        self.what, self.functions, self.began = what, 0, time.perf_counter()
+        self.what, self.functions, self.open = what, 0, 0
+        self.began = self.seconds = 0.0
 
     def on_start(self, _event: Any) -> None:
+        if self.open == 0:  # others are compiled on the way
+            self.began = time.perf_counter()
+        self.open += 1
         self.functions += 1
         compile_report(self.what, self.functions, time.perf_counter() - self.began, False)
 
     def on_end(self, _event: Any) -> None:
-        pass
+        self.open -= 1
+        if self.open == 0:
+            self.seconds += time.perf_counter() - self.began
 
 
 @contextmanager
@@ -252,17 +281,16 @@ def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
         with event.install_listener("numba:compile", count):
             yield
     finally:
-        seconds = time.perf_counter() - count.began
-        _compiling[0] += seconds
+        _compiling[0] += count.seconds
         if count.functions:
-            compile_report(what, count.functions, seconds, True)
+            compile_report(what, count.functions, count.seconds, True)
 
 
 _compiling = [0.0]
 
 
 def seconds_compiling() -> float:
-    """Time spent so far in this process on compiling or loading code, to be told from thinking."""
+    """Time spent so far in this process on compiling, to be told from thinking."""
     return _compiling[0]
 
 
@@ -367,14 +395,25 @@ def _home(name: str) -> Callable[[str, str], bool]:
 
 
 def clear_cache() -> int:
-    """Delete all compiled code; the number of bytes that were freed."""
+    """Delete all compiled code and nothing else; the number of bytes that were freed."""
     root = cache_root()
-    freed = cache_size()
-    shutil.rmtree(root, ignore_errors=True)
+    before = cache_size()
+    for folder in _cache_folders():
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # what else lies there is not ours
+        root.rmdir()
     _is_writable.cache_clear()
-    return freed
+    if cache_size():
+        raise Unwritable(f"not all compiled code in {root} could be deleted; no permission?")
+    return before
+
+
+def _cache_folders() -> list[Path]:
+    """The folders that Kibitz has made, by their names: digests."""
+    root = cache_root()
+    return [f for f in root.iterdir() if re.fullmatch("[0-9a-f]{16}", f.name)] if root.is_dir() else []
 
 
 def cache_size() -> int:
     """Bytes of compiled code on disk."""
-    return sum(file.stat().st_size for file in cache_root().rglob("*") if file.is_file())
+    return sum(file.stat().st_size for f in _cache_folders() for file in f.rglob("*") if file.is_file())

@@ -63,11 +63,12 @@ def intervals(
 def distributions(samples: Mapping[str, NDArray[np.float64]], label: str, mark: float) -> str:
     """How often each result came up, one line a sample; `mark` is a vertical line."""
     figure, axes = _figure(8, 3.2)
-    bins = np.arange(0, 125, 5)
+    bins = np.arange(0, 126, 5)
     for number, (name, values) in enumerate(samples.items()):
         heights, _ = np.histogram(values, bins)
-        axes.step(bins[:-1], 100 * heights / max(1, len(values)), where="post", label=name,
-                  color=_INKS[number % 4], linestyle=_DASHES[number % 4])  # fmt: skip
+        shares = 100 * heights / max(1, len(values))
+        ink, dash = _INKS[number % 4], _DASHES[number % 4]
+        axes.stairs(shares, bins, label=name, color=ink, linestyle=dash)
     axes.axvline(mark, color="0.4", linewidth=1)
     axes.set_xlabel(label)
     axes.set_ylabel("% of games")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import IllegalMove
+from kibitz.errors import BadGame, IllegalMove
 from kibitz.rng import stream
 
 
@@ -41,7 +41,13 @@ class _Position:
         if self.is_over:
             return []
         buffer = np.zeros(self.game.max_moves, np.int64)
-        return [int(move) for move in buffer[: self.game.legal(self.record, buffer)]]
+        n = int(self.game.legal(self.record, buffer))
+        if not 0 < n <= self.game.max_moves:
+            raise BadGame(
+                f"{type(self.game).__name__} lists {n} legal moves where 1 to {self.game.max_moves} are "
+                f"right; `kibitz check` finds such faults"
+            )
+        return [int(move) for move in buffer[:n]]
 
     def move_texts(self) -> list[str]:
         """The mover's moves, as people write them."""

@@ -73,10 +73,14 @@ class Option:
             return words
         number = {int: "a whole number", float: "a number", str: "a text"}[self.kind or str]
         if self.least is not None and self.most is not None:
-            number += f" from {self.least:g} to {self.most:g}"
+            number += f" from {_plain(self.least)} to {_plain(self.most)}"
         elif self.least is not None:
-            number += f" of at least {self.least:g}"
+            number += f" of at least {_plain(self.least)}"
         return f"{words} or {number}" if words else number
+
+
+def _plain(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
 
 
 class Duration(float):

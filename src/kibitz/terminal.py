@@ -9,7 +9,7 @@ from typing import Any
 
 from kibitz import position
 from kibitz.agents import Agent, look, make_agent
-from kibitz.errors import IllegalMove, KibitzError, ParseError
+from kibitz.errors import BadOption, IllegalMove, KibitzError, ParseError
 from kibitz.rng import derive
 
 HELP = """\
@@ -37,7 +37,7 @@ class Story:
         """Tell that code is being compiled; the kernel's `compile_report`."""
         if done:
             self.close()
-            self.console.print(f"[dim]compiled {what} in {seconds:.1f} s; kept for the next time[/]")
+            self.console.print(f"[dim]compiled {what} in {seconds:.1f} s[/]")
         elif self.console.is_terminal:
             text = f"compiling {what}, once: {functions} functions, {seconds:.0f} s"
             if self._live is None:
@@ -100,6 +100,8 @@ def play(
     for number, other in enumerate(others):
         agents[other] = make_agent(opponents[min(number, len(opponents) - 1)], game)
         agents[other].start(game, other)
+    if len(opponents) > len(others):
+        raise BadOption(f"{len(opponents)} agents were given for {len(others)} other seats; give fewer")
     adviser = make_agent(hint, game)
     state = position.deal(game, seed)
     names = ", ".join(f"seat {other} is {agent.spec}" for other, agent in agents.items())
@@ -119,7 +121,10 @@ def play(
         say(f"{by} {game.move_text(move)}.")
         for other, agent in agents.items():
             agent.learn(int(game.label(state.record, move, other)))
+        before = state.returns()
         state.play(move)
+        for line in _takings(game, seat, before, state.returns()):
+            say(line)
         ply += 1
     score = state.returns()
     say("\n" + str(state.view(seat)) + "\n")
@@ -127,12 +132,23 @@ def play(
     return score
 
 
+def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> list[str]:
+    """Who has won points by a move, one line a side."""
+    sides = {int(game.team(other)): other for other in reversed(range(game.seats))}
+    lines = []
+    for side, other in sides.items():
+        if after[other] > before[other]:
+            who = "You take" if game.team(seat) == side else f"Seat {other} takes"
+            lines.append(f"{who} {after[other] - before[other]:g}.")
+    return lines
+
+
 def _ask_move(
     state: position.State, adviser: Agent, hint: str, ask: Callable[[str], str],
     say: Callable[[str], None], seed: int,
 ) -> int | None:  # fmt: skip
     game, view = state.game, state.view()
-    legal = view.legal_moves()
+    legal = sorted(view.legal_moves())  # as the picture shows a hand
     say(f"\n{view}\n")
     while True:
         choices = "  ".join(f"{i}: {game.move_text(move)}" for i, move in enumerate(legal, 1))

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from kibitz import games
 from kibitz.agents import Agent, make_agent
 from kibitz.arena.statistics import Estimate, mean_of_deals, share_of_deals
-from kibitz.errors import BadOption, IllegalMove, KibitzError
-from kibitz.kernel import entry
+from kibitz.errors import BadGame, BadOption, IllegalMove, KibitzError
+from kibitz.kernel import entry, seconds_compiling
 from kibitz.position import State, View
 from kibitz.protocol import CHANCE
 from kibitz.rng import derive, stream
@@ -46,8 +46,9 @@ def advance(game, position, move, moves, view, rng):
     if move == DEAL:
         game.deal(state, rng)
     else:
+        n = game.legal(state, moves)
         is_legal = False
-        for i in range(game.legal(state, moves)):
+        for i in range(min(n, len(moves))):
             is_legal = is_legal or moves[i] == move
         if not is_legal:
             return ILLEGAL
@@ -108,6 +109,11 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating:
         for other in keeps:
             agents[other].learn(int(label_for(game, position, np.int64(move), other)))
         ply += 1
+        if ply > game.max_plies:
+            raise BadGame(
+                f"a game of {type(game).__name__} lasted longer than max_plies = {game.max_plies}; "
+                f"`kibitz check` finds such faults"
+            )
         following = advance(game, position, np.int64(move), moves, view, rng)
         if following == ILLEGAL:
             raise IllegalMove(
@@ -291,12 +297,12 @@ def match(
         make_agent(spec, loaded)
     per_deal = len(seatings(loaded, len(agents)))
     deals = -(-games_wanted // per_deal)
-    batches = _batches(game, tuple(agents), seed, deals, jobs)
+    whole = Batch(game, tuple(agents), seed, 0, deals)
     began = time.perf_counter()
     done: dict[int, NDArray[np.float64]] = {}
     complete = True
     try:
-        for batch, returns in _run(batches, jobs):
+        for batch, returns in _run(whole, jobs):
             done[batch.first_deal] = returns
             if progress:
                 progress(sum(map(len, done.values())) * per_deal, deals * per_deal)
@@ -309,21 +315,21 @@ def match(
     return result
 
 
-def _batches(
-    game: str, agents: tuple[str, ...], seed: int, deals: int, jobs: int
-) -> list[Batch]:  # fmt: skip
-    """Batches small enough for a progress bar and an even load, the first one a single deal."""
-    size = max(1, min(25, deals // (8 * jobs)))
-    starts = [0, *range(1, deals, size)]
-    ends = [*starts[1:], deals]
-    return [Batch(game, agents, seed, a, b - a) for a, b in zip(starts, ends, strict=True)]
+_BATCH_SECONDS = 2.0
 
 
-def _run(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
-    """Play the batches, in this process or in `jobs` others."""
+def _run(whole: Batch, jobs: int) -> Iterator[tuple[Batch, NDArray[np.float64]]]:
+    """Play all deals in batches of about two seconds, in this process or in `jobs` others."""
     # The first deal is played here: it compiles what is missing, once, before workers need it.
-    yield batches[0], batches[0].play()
-    left = batches[1:]
+    first = replace(whole, deals=1)
+    began = time.perf_counter() - seconds_compiling()
+    yield first, first.play()
+    seconds = time.perf_counter() - seconds_compiling() - began
+    size = max(1, min(25, int(_BATCH_SECONDS / max(seconds, 1e-3)), whole.deals // (8 * jobs)))
+    left = [
+        replace(whole, first_deal=start, deals=min(size, whole.deals - start))
+        for start in range(1, whole.deals, size)
+    ]
     if jobs == 1:
         for batch in left:
             yield batch, batch.play()
@@ -363,9 +369,9 @@ def _run_workers(batches: list[Batch], jobs: int) -> Iterator[tuple[Batch, NDArr
                 for future in finished:
                     yield running.pop(future), future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for process in list((pool._processes or {}).values()):
-                process.terminate()
+                process.kill()  # a shutdown would wait for what they are playing
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

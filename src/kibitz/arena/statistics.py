@@ -25,7 +25,9 @@ class Estimate:
         return self.low, self.high
 
     def text(self, scale: float = 1.0, digits: int = 2) -> str:
-        """`96.1 (95.0 … 97.2)`"""
+        """`96.1 (95.0 … 97.2)`; one deal alone has no interval."""
+        if not math.isfinite(self.high - self.low):
+            return f"{scale * self.mean:.{digits}f} (–)"
         low, mean, high = (f"{scale * x:.{digits}f}" for x in (self.low, self.mean, self.high))
         return f"{mean} ({low} … {high})"
 

@@ -105,7 +105,9 @@ def _from_file(path: Path) -> Any:
 
 def _refuse_hidden_helpers(path: Path) -> None:
     """A helper beside the file must not be another module of the same name that is loaded already."""
-    imported = set(re.findall(r"^\s*(?:from|import)\s+(\w+)", path.read_text("utf-8"), re.M))
+    imported = set(
+        re.findall(r"^\s*(?:from|import)\s+(\w+)", path.read_text("utf-8", errors="replace"), re.M)
+    )
     for helper in sorted(imported & {p.stem for p in path.parent.iterdir() if p != path}):
         file = getattr(sys.modules.get(helper), "__file__", None)
         if file and path.parent not in Path(file).resolve().parents:

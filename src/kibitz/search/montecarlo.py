@@ -69,6 +69,7 @@ class Statistics:
 
     @classmethod
     def of(cls, moves: list[int]) -> Statistics:
+        """Nothing known yet."""
         n = len(moves)
         return cls(moves, np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n))
 
@@ -127,7 +128,7 @@ def _unit(objective: Score) -> tuple[float, float, str]:
 class Searcher:
     """An agent that looks ahead: what flat Monte Carlo and tree search have in common."""
 
-    iterations: int = _option(1000, "playouts for one decision", least=1)
+    iterations: int = _option(1000, "playouts for one decision", least=1, most=10**12)
     objective: float = _option(
         0.0,
         "what to strive for: points, wins, or the weight of winning between them",
@@ -217,6 +218,10 @@ def two_sides(game: Any) -> bool:
     return len({int(game.team(seat)) for seat in range(game.seats)}) == 2
 
 
+_MOST_AT_ONCE = 100_000
+"""Iterations between two looks at Ctrl-C."""
+
+
 @dataclass
 class FlatMonteCarlo(Searcher):
     """Every legal move gets the same number of playouts, each in a freshly sampled world."""
@@ -225,12 +230,14 @@ class FlatMonteCarlo(Searcher):
         game = view.game
         found = Statistics.of(view.legal_moves())
         each = max(1, self.iterations // len(found.moves))
-        world = np.zeros(1, game.state)
+        world, rng = np.zeros(1, game.state), stream(seed)
         moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
-        flat.sample(
-            *(game, self._objective(game), Habit(self.playout), view.array, view.seat, each),
-            *(world, moves, values, found.sums, found.squares, stream(seed)),
-        )
+        for begun in range(0, each, _MOST_AT_ONCE):
+            flat.sample(
+                *(game, self._objective(game), Habit(self.playout), view.array, view.seat),
+                min(_MOST_AT_ONCE, each - begun),
+                *(world, moves, values, found.sums, found.squares, rng),
+            )
         found.visits[:] = found.available[:] = each
         found.iterations = found.worlds = each * len(found.moves)
         return found
@@ -284,6 +291,7 @@ class TreeSearch(Searcher):
         self.chooses_by_value = self.chosen == "value"
         self._trees: list[tree.Buffers] | None = None  # kept between moves
         self._spare: dict[int, tree.Buffers] = {}
+        self._stop = False
 
     def start(self, game: Any, seat: int) -> None:
         self._trees = None
@@ -350,7 +358,11 @@ class TreeSearch(Searcher):
             grow(0, memories[0], shares[0])
             return shares[0]
         with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(grow, range(self.threads), memories, shares))
+            try:
+                list(pool.map(grow, range(self.threads), memories, shares))
+            except BaseException:
+                self._stop = True  # Ctrl-C: the threads must end before the pool can
+                raise
         found = Statistics.of(moves)
         for share in shares:
             for name in ("visits", "sums", "squares", "available"):
@@ -408,7 +420,14 @@ class TreeSearch(Searcher):
         """Search until the iterations or the time are used up; how many iterations it were."""
         parts = (game, self._objective(game), Habit(self.playout), self._options(), root, seat, memory)
         if self.time is None:
-            return int(tree.search(*parts, iterations, fresh_tree, rng))
+            done = 0
+            while done < iterations and not self._stop:
+                chunk = min(_MOST_AT_ONCE, iterations - done)
+                ran = int(tree.search(*parts, chunk, fresh_tree and done == 0, rng))
+                done += ran
+                if ran < chunk:
+                    break
+            return done
         tree.search(*parts, 0, fresh_tree, rng)  # loads the code, so that it does not cost time
         began, limit = time.perf_counter(), self.time / trees
         done, chunk = 0, 64
@@ -418,7 +437,7 @@ class TreeSearch(Searcher):
             done += ran
             now = time.perf_counter()
             left = limit - (now - began)
-            if left <= 0 or ran < chunk:
+            if left <= 0 or ran < chunk or self._stop:
                 return done
             chunk = max(1, int(chunk * min(left, _CHUNK_SECONDS) / max(now - before, 1e-6)))
 
