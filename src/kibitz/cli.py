@@ -62,9 +62,10 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*columns[:1], title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    table.add_column(columns[0], overflow="fold")
     for column in columns[1:]:
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140).print(table)

@@ -168,19 +168,24 @@ class Entry:
         if dispatcher is None:
             dispatcher = self._dispatcher(classes)
         if classes not in self._seen:
-            with _announced(self, classes):
-                try:
-                    result = dispatcher(*arguments)
-                except NumbaError as error:
-                    raise BadGame(_reason(classes, str(error))) from error
-                except Exception as error:
-                    if not _is_damaged_cache(error):
-                        raise
-                    shutil.rmtree(self._forget(classes), ignore_errors=True)
-                    result = self._dispatcher(classes)(*arguments)
+            dispatcher = self._prepared(classes, arguments)
             self._seen.add(classes)
-            return result
         return dispatcher(*arguments)
+
+    def _prepared(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> Any:
+        """The dispatcher with its code compiled, or loaded from the disk, before it is first run."""
+        types_of_arguments = tuple([numba.typeof(argument) for argument in arguments])
+        with _announced(self, classes):
+            try:
+                self._dispatcher(classes).compile(types_of_arguments)
+            except NumbaError as error:
+                raise BadGame(_reason(classes, str(error))) from error
+            except Exception as error:
+                if not _is_damaged_cache(error):
+                    raise
+                shutil.rmtree(self._forget(classes), ignore_errors=True)
+                self._dispatcher(classes).compile(types_of_arguments)
+        return self._dispatcher(classes)
 
     def interpreted(self, *arguments: Any) -> Any:
         """Run the same text in the Python interpreter, for reading, debugging and comparing."""
@@ -256,20 +261,14 @@ class _Count(event.Listener):  # type: ignore[misc]
     """Counts the functions that Numba compiles; code served from the cache is not compiled."""
 
     def __init__(self, what: str) -> None:
-        self.what, self.functions, self.open = what, 0, 0
-        self.began = self.seconds = 0.0
+        self.what, self.functions, self.began = what, 0, time.perf_counter()
 
     def on_start(self, _event: Any) -> None:
-        if self.open == 0:  # others are compiled on the way
-            self.began = time.perf_counter()
-        self.open += 1
         self.functions += 1
         compile_report(self.what, self.functions, time.perf_counter() - self.began, False)
 
     def on_end(self, _event: Any) -> None:
-        self.open -= 1
-        if self.open == 0:
-            self.seconds += time.perf_counter() - self.began
+        pass
 
 
 @contextmanager
@@ -281,16 +280,17 @@ def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
         with event.install_listener("numba:compile", count):
             yield
     finally:
-        _compiling[0] += count.seconds
+        seconds = time.perf_counter() - count.began
+        _compiling[0] += seconds
         if count.functions:
-            compile_report(what, count.functions, count.seconds, True)
+            compile_report(what, count.functions, seconds, True)
 
 
 _compiling = [0.0]
 
 
 def seconds_compiling() -> float:
-    """Time spent so far in this process on compiling, to be told from thinking."""
+    """Time spent so far in this process on compiling or loading code, to be told from thinking."""
     return _compiling[0]
 
 
