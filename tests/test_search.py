@@ -68,6 +68,20 @@ def think(spec, state, seed=1):
     return agent.advise(look(agent, state), seed)
 
 
+def test_an_interrupted_agent_searches_again(monkeypatch):
+    """Ctrl-C stops the threads of one search, not those of the next."""
+    agent, view = make_agent("ismcts:60,threads=2"), random_state(Briskola(2), 1, 3).view()
+
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(agent, "_grow", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            agent.advise(view, 1)
+    assert agent.advise(view, 1).iterations == 60
+
+
 def test_an_agent_that_cheats_does_not_search_blanks():
     with pytest.raises(Unsupported, match="open_view"):
         make_agent("cheating:10").advise(random_state(Briskola(2), 1, 3).view(), 1)

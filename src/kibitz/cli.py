@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -285,8 +286,9 @@ def reproduce(
         for sentence in result.findings:
             print(f"• {sentence}")
     print(f"\nThe page with figures: {out}\n\nTry next:")
+    program = "kibitz" if shutil.which("kibitz") else sys.argv[0]  # not on the path: as it was called
     for command in experiments.NEXT:
-        print(f"  {command}")
+        print(f"  {command.replace('kibitz', program, 1)}")
 
 
 def _must_be_writable(path: Path) -> None:

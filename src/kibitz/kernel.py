@@ -158,22 +158,18 @@ class Entry:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._dispatchers: dict[tuple[type, ...], Any] = {}
-        self._seen: set[tuple[type, ...]] = set()
+        self._ready: dict[tuple[type, ...], Any] = {}  # those with their code in memory
 
     def __call__(self, *arguments: Any) -> Any:
         if config.DISABLE_JIT:
             return self.interpreted(*arguments)
         classes = tuple([type(a) for a in arguments if isinstance(a, tuple)])
-        dispatcher = self._dispatchers.get(classes)
-        if dispatcher is None:
-            dispatcher = self._dispatcher(classes)
-        if classes not in self._seen:
-            dispatcher = self._prepared(classes, arguments)
-            self._seen.add(classes)
-        return dispatcher(*arguments)
+        if classes not in self._ready:
+            self._prepare(classes, arguments)
+        return self._ready[classes](*arguments)
 
-    def _prepared(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> Any:
-        """The dispatcher with its code compiled, or loaded from the disk, before it is first run."""
+    def _prepare(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> None:
+        """Compile the code, or load it from the disk, before it is first run."""
         types_of_arguments = tuple([numba.typeof(argument) for argument in arguments])
         with _announced(self, classes):
             try:
@@ -183,19 +179,22 @@ class Entry:
             except Exception as error:
                 if not _is_damaged_cache(error):
                     raise
-                shutil.rmtree(self._forget(classes), ignore_errors=True)
+                self._forget(classes)
                 self._dispatcher(classes).compile(types_of_arguments)
-        return self._dispatcher(classes)
+        self._ready[classes] = self._dispatcher(classes)
 
     def interpreted(self, *arguments: Any) -> Any:
         """Run the same text in the Python interpreter, for reading, debugging and comparing."""
         with np.errstate(over="ignore"):  # the random generator wraps around on purpose
             return self.function(*[_as_records(a) for a in arguments])
 
-    def _forget(self, classes: tuple[type, ...]) -> Path:
-        """Drop a dispatcher; the folder of its code."""
+    def _forget(self, classes: tuple[type, ...]) -> None:
+        """Drop a dispatcher and what is on the disk of it."""
         del self._dispatchers[classes]
-        return cache_folder(self._modules(classes)) or cache_root() / "none"
+        folder = cache_folder(self._modules(classes))
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
 
     def _modules(self, classes: tuple[type, ...]) -> tuple[str, ...]:
         return (self.function.__module__, *(cls.__module__ for cls in classes))

@@ -128,8 +128,8 @@ def _which_figure(published: dict[str, Any], again: Estimate, ours: Estimate) ->
     chance = [wilson(round(0.96 * n), n) for n in published["games"]]
     return (
         f"The interval {ours.text(100, 1)} % of {AGENT} covers {' and '.join(covered) or 'neither figure'}. "
-        f"96 % was read off after 100 or 200 games, where chance alone gives "
-        f"{chance[0].text(100, 1)} % or {chance[1].text(100, 1)} %; its author's program run again "
+        f"96 % was read off after 100 or 200 games, whose own intervals are "
+        f"{chance[0].text(100, 1)} % and {chance[1].text(100, 1)} %; its author's program run again "
         f"gave {again.text(100, 1)} % over {again.n} games."
     )
 

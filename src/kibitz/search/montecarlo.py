@@ -350,6 +350,7 @@ class TreeSearch(Searcher):
 
     def _search(self, view: View, seed: int) -> Statistics:
         self._check(view.game)
+        self._stop = False
         moves = view.legal_moves()
         memories, is_fresh = self._memories(view.game)
         shares = [Statistics.of(moves) for _ in memories]
