@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from kibitz import agents, errors, games, protocol
+from kibitz.arena.tally import MEASURES
+from kibitz.experiments import description
 from kibitz.search.montecarlo import Searcher, TreeSearch, options_of
 from kibitz.specs import Duration, Option
 
@@ -21,7 +25,12 @@ WIDTH = 96
 
 def pages() -> dict[Path, str]:
     """Every generated page with the text that it must have."""
-    made = {"cli.md": cli_page(), "agents.md": agents_page(), "protocol.md": protocol_page()}
+    made = {
+        "cli.md": cli_page(),
+        "agents.md": agents_page(),
+        "protocol.md": protocol_page(),
+        "experiments.md": experiments_page(),
+    }
     return {REFERENCE / name: f"{NOTE}\n\n{text.strip()}\n" for name, text in made.items()}
 
 
@@ -41,13 +50,13 @@ standard error. `--json` prints one JSON document instead of the table, with the
 | 2 | usage: an unknown name, an option or a number that makes no sense |
 | 3 | bad input: an illegal move, a text that is no card, a game that breaks the protocol |
 | 4 | an optional library is missing |
-| 130 | interrupted; `match` still prints what was finished |
+| 130 | interrupted; what was finished is in the store, and `match` prints it |
 
 An error is one line on standard error that says what was given, what is wrong and what would be
 right. With `--json` it is one JSON object there, of schema `kibitz.error/1`.
 
-Compiled code is kept in the user's cache folder. The environment variable `KIBITZ_CACHE_DIR` names
-another one.
+Compiled code is kept in the user's cache folder, results of experiments in the user's data folder. The
+environment variables `KIBITZ_CACHE_DIR` and `KIBITZ_DATA_DIR` name others.
 """
 
 
@@ -62,7 +71,7 @@ def cli_page() -> str:
         "kibitz", [], resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH
     )
     parts = [CLI_HEAD, _block("kibitz --help", root.get_help(context))]
-    for verb, command in root.commands.items():
+    for verb, command in _verbs(root.commands):
         inner = command.make_context(verb, [], parent=context, resilient_parsing=True)
         parts += [f"## kibitz {verb}\n", _block(f"kibitz {verb} --help", command.get_help(inner))]
     tree = inspect.cleandoc(errors.__doc__ or "").partition("\n\n")[2]
@@ -72,6 +81,15 @@ def cli_page() -> str:
         f"```text\n{inspect.cleandoc(tree)}\n```\n",
     ]
     return "\n".join(parts)
+
+
+def _verbs(commands: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """All verbs, those in groups with the group's name before theirs."""
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from _verbs(command.commands, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _block(command: str, text: str) -> str:
@@ -260,6 +278,59 @@ def _method(node: ast.FunctionDef) -> str:
 
 def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
+
+
+# --- experiments ----------------------------------------------------------------------------------
+
+EXPERIMENTS_HEAD = """\
+# Experiments as data
+
+An experiment is a TOML file: what is asked, what is played for it, and what is shown. [Ask a
+question](../laboratory.md) writes one step by step; `kibitz experiment run FILE` runs it. Every key is
+checked before anything is played.
+
+"""
+
+TABLES = {
+    description.Experiment: "At the top",
+    description.MatchGrid: "[match.NAME]",
+    description.Tournament: "[tournament.NAME]",
+    description.RowPlan: "[[row]]",
+    description.FigurePlan: "[[figure]]",
+}
+
+
+def experiments_page() -> str:
+    """All keys of an experiment, in the words of the code."""
+    tree = ast.parse(inspect.getsource(description))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    parts = [EXPERIMENTS_HEAD]
+    for cls, heading in TABLES.items():
+        node = classes[cls.__name__]
+        parts += [f"## {heading}\n", f"{ast.get_docstring(node)}\n", _keys(cls, node)]
+    rows = [f"| `{name}` | {words} |" for name, words in MEASURES.items()]
+    parts += ["## Measures\n", "| measure | meaning |\n|---------|---------|", *rows]
+    return "\n".join(parts)
+
+
+def _keys(cls: Any, node: ast.ClassDef) -> str:
+    texts = {
+        line.target.id: " ".join(after.value.value.split())  # type: ignore[attr-defined]
+        for line, after in zip(node.body, node.body[1:], strict=False)
+        if isinstance(line, ast.AnnAssign) and isinstance(after, ast.Expr)
+    }
+    rows = ["| key | takes | default | meaning |", "|-----|-------|---------|---------|"]
+    for f in fields(cls):
+        kind = str(f.type).removesuffix(" | None")
+        is_heading = f.name == "name" and "NAME" in TABLES[cls]
+        if kind not in description.KINDS or f.name == "text" or is_heading:
+            continue
+        needed = f.default is MISSING and f.default_factory is MISSING and f.name != "name"
+        default = (
+            "must be said" if needed else "" if f.default in ("", None, MISSING, 0, ()) else f"`{f.default}`"
+        )
+        rows.append(f"| `{f.name}` | {description.KINDS[kind][0]} | {default} | {texts[f.name]} |")
+    return "\n".join(rows) + "\n"
 
 
 def main() -> None:

@@ -15,12 +15,14 @@ import doctest
 import importlib
 import importlib.util
 import io
+import math
 import os
 import pkgutil
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import textwrap
 import types
 from dataclasses import dataclass, field, replace
@@ -39,7 +41,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 COMMAND = typer.main.get_command(cli.app)
 MOST_ITERATIONS = 4_000_000  # of a match that is run: some seconds
-NOT_RUN = ("play", "reproduce", "bench")
+NOT_RUN = ("play", "bench")
 HEADINGS = (
     *("Rules as implemented", "Options", "Seats and cards", "Moves", "What each seat sees", "Scoring"),
     *("Search notes", "Measured strength", "Sources and disputed points", "Version history"),
@@ -132,6 +134,13 @@ def run_python(page):
         del sys.modules[module.__name__]
 
 
+def workshop(folder):
+    """A folder in which commands can write what they like, with the files that pages speak of."""
+    for name in ("examples", "benchmarks", "docs"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
 def run_kibitz(words):
     """Exit code and output of a command, in this process."""
     with (
@@ -155,32 +164,42 @@ def words_of(example):
 
 
 def is_quick(words):
+    """Whether a command takes no more than some seconds."""
     verb, values = words[0], parse(words)
-    if verb in NOT_RUN or (verb == "cache" and values["action"] != "path"):
+    if verb in NOT_RUN or values.get("ray") or (verb == "cache" and values["action"] != "path"):
         return False
-    if verb != "match":
+    if verb == "reproduce":
+        return not values["names"] and not values["quick"]
+    if verb not in ("match", "tournament"):
         return True
     game = games.load(values["game"])
     agents = [make_agent(spec, game) for spec in values["agents"]]
     if any(getattr(agent, "time", None) for agent in agents):
         return False
+    pairs = len(agents) * (len(agents) - 1) / 2 if verb == "tournament" else 1
     iterations = sum(getattr(agent, "iterations", 1) for agent in agents) / len(agents)
-    return iterations * values["n_games"] * game.max_plies <= MOST_ITERATIONS
+    n_games = min(values["n_games"], 600 if values.get("until_decided") else math.inf)
+    return pairs * iterations * n_games * game.max_plies <= MOST_ITERATIONS
 
 
 def parse(words):
     """The values of a verb's parameters; an unknown verb, option or value is an error."""
     if words[0].startswith("-"):
         return {}
-    assert words[0] in COMMAND.commands, f"there is no verb '{words[0]}'"
-    context = COMMAND.commands[words[0]].make_context(words[0], list(words[1:]))
-    return context.params
+    commands, words = COMMAND.commands, list(words)
+    while True:
+        name = words.pop(0)
+        assert name in commands, f"there is no verb '{name}'"
+        if not hasattr(commands[name], "commands"):
+            return commands[name].make_context(name, words).params
+        commands = commands[name].commands
 
 
 def same(expected, output):
     checker = doctest.OutputChecker()
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    return checker.check_output(*(re.sub(r"\b\d+\.\d+ s\b", "… s", t) for t in (expected, output)), options)
+    timeless = (re.sub(r"\b\d+(\.\d+)? (s|min)\b", "… s", text) for text in (expected, output))
+    return checker.check_output(*timeless, options)
 
 
 @pytest.fixture(autouse=True)
@@ -197,23 +216,29 @@ def test_programs_run_and_print_what_is_shown(page):
             assert same(example.expected, output), f"{example} now prints\n{output}"
 
 
-COMMANDS = [e for page in PAGES for e in examples(page) if e.language == "console"]
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_do_what_is_shown(page, tmp_path, monkeypatch):
+    """All commands of a page, one after the other, in a folder of their own."""
+    monkeypatch.chdir(workshop(tmp_path))
+    monkeypatch.setenv("KIBITZ_DATA_DIR", str(tmp_path / "data"))
+    for example in (e for e in examples(page) if e.language == "console"):
+        words = words_of(example)
+        if words is None:
+            target = re.match(r"make (\w+)", example.source)
+            if target:
+                assert re.search(rf"^{target[1]}:", (ROOT / "Makefile").read_text(), re.M), example.source
+            continue
+        parse(words)
+        if is_quick(words):
+            code, output, errors = run_kibitz(words)
+            assert code == 0, f"{example}: {errors}"
+            if example.expected.strip():
+                assert same(example.expected, output), f"{example} now prints\n{output}"
 
 
-@pytest.mark.parametrize("example", COMMANDS, ids=str)
-def test_commands_do_what_is_shown(example):
-    words = words_of(example)
-    if words is None:
-        target = re.match(r"make (\w+)", example.source)
-        if target:
-            assert re.search(rf"^{target[1]}:", (ROOT / "Makefile").read_text(), re.M), example.source
-        return
-    parse(words)
-    if is_quick(words):
-        code, output, errors = run_kibitz(words)
-        assert code == 0, errors
-        if example.expected.strip():
-            assert same(example.expected, output), f"{example} now prints\n{output}"
+def test_the_example_experiment_is_the_one_that_is_shown():
+    shown = re.search(r"```toml\n(.*?)```", (DOCS / "laboratory.md").read_text(encoding="utf-8"), re.S)
+    assert shown[1] == (ROOT / "examples" / "budget.toml").read_text(encoding="utf-8")
 
 
 def test_the_example_game_is_the_same_wherever_it_is_shown():
@@ -268,9 +293,17 @@ def all_docs():
     return "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
 
 
+def verbs(commands, before=""):
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from verbs(command.commands, f"{before}{name} ")
+        else:
+            yield before + name, command
+
+
 def test_every_verb_agent_and_option_has_a_mention():
     text = all_docs()
-    for verb, command in COMMAND.commands.items():
+    for verb, command in verbs(COMMAND.commands):
         assert f"kibitz {verb}" in text
         for option in [o for p in command.params for o in p.opts if o.startswith("--")]:
             assert option in text, f"{verb} {option}"
@@ -278,7 +311,7 @@ def test_every_verb_agent_and_option_has_a_mention():
         assert f"`{agent}`" in text
         for option in setting.options():
             assert f"`{option}`" in text, f"{agent}, option {option}"
-    for name in experiments.EXPERIMENTS:
+    for name in experiments.PUBLISHED:
         assert f"`{name}`" in (DOCS / "measuring.md").read_text(encoding="utf-8")
 
 
@@ -368,8 +401,10 @@ def outputs(page):
         yield example, output
     for example in examples(page):
         words = words_of(example) if example.language == "console" else None
-        if words and example.expected.strip() and is_quick(words):
-            yield example, run_kibitz(words)[1]
+        if words and is_quick(words):  # a later one may need what an earlier one has written
+            code, output, errors = run_kibitz(words)
+            assert code == 0, f"{example}: {errors}"
+            yield example, output
 
 
 def renew(page):
@@ -393,7 +428,9 @@ def renew(page):
 
 
 if __name__ == "__main__":
-    os.chdir(ROOT)
     os.environ["NO_COLOR"] = "1"
     for each in sys.argv[1:]:
-        renew((ROOT / each).resolve())
+        with tempfile.TemporaryDirectory() as scratch:
+            os.chdir(workshop(Path(scratch)))
+            os.environ["KIBITZ_DATA_DIR"] = str(Path(scratch) / "data")
+            renew((ROOT / each).resolve())

@@ -16,7 +16,7 @@ LAYERS = [
     {"search"},
     {"agents"},
     {"arena"},
-    {"testing", "bench", "terminal"},
+    {"testing", "bench", "terminal", "records"},
     {"plots"},
     {"experiments"},
     {"report"},

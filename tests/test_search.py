@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kibitz.agents import look, make_agent
-from kibitz.arena.match import play_game
+from kibitz.arena.play import play_game
 from kibitz.cards import ITALIAN
 from kibitz.errors import Unsupported
 from kibitz.games.briskola.rules import Briskola
@@ -648,7 +648,7 @@ def test_a_new_game_and_an_unknown_move_forget_the_tree():
 @pytest.mark.parametrize("rules", [Briskola(2), Briskola(3), Briskola(4, partners_look=True)], ids=str)
 def test_kept_trees_play_whole_games(rules):
     agents = [make_agent("ismcts:60,keep=true,infosets=full", rules) for _ in range(rules.seats)]
-    returns = play_game(rules, agents, seed=1, deal=0, seating=0)
+    returns = play_game(rules, agents, seed=1, deal=0, seating=0).scores
     assert returns.sum() == (240 if rules.seats == 4 else 120)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -29,6 +30,21 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Few games: minutes, not an hour.")]
+Scale = Annotated[
+    float | None, typer.Option(help="Games as a multiple of the published number; 1 is its size.")
+]
+ExperimentSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Other deals than its own.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes; all cores, if not said.")]
+Ray = Annotated[
+    str | None,
+    typer.Option("--ray", help="Play on this Ray cluster: auto, or an address such as 10.0.0.1:6379."),
+]
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", help="Where results are kept; the user's data folder, if not said.")
+]
+StoreArgument = Annotated[Path | None, typer.Argument(help="A store; the user's own, if not said.")]
+Moves = Annotated[bool, typer.Option("--moves", help="Keep the moves of every game too.")]
 GameArgument = Annotated[
     str, typer.Argument(help="A game, such as briskola, briskola:seats=4 or my_game.py.")
 ]
@@ -66,7 +82,7 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     table.add_column(columns[0], overflow="fold")
     for column in columns[1:]:
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, justify="left" if column == "verdict" else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140).print(table)
@@ -162,7 +178,16 @@ def match(
     agents: Annotated[list[str], typer.Argument(help="One agent per seat or team; the last fills the rest.")],
     n_games: Annotated[int, typer.Option("--games", help="Games, rounded up to whole deals.")] = 100,
     seed: Seed = 0,
-    jobs: Annotated[int, typer.Option(help="Processes; the table is the same for any number.")] = 1,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one, if not said.")] = None,
+    until_decided: Annotated[
+        bool,
+        typer.Option("--until-decided", help="End when it is known who is better; --games is the limit."),
+    ] = False,
+    store: Annotated[
+        Path | None, typer.Option(help="Keep results here; what is there is not played.")
+    ] = None,
+    moves: Moves = False,
+    ray: Ray = None,
     as_json: Json = False,
 ) -> None:
     """Let agents play many deals, each once per seating, and tell who is better.
@@ -171,15 +196,12 @@ def match(
     """
     from kibitz.arena import match as arena
 
+    if moves and store is None:
+        raise BadOption("--moves keeps the moves in a store; name one with --store")
     story = _story()
-    shown: list[Any] = []
-
-    def progress(done: int, total: int) -> None:
-        if not shown:
-            shown.append(story.progress("games"))
-        shown[0](done, total)
-
-    result = arena.match(game, agents, n_games, seed, jobs, progress)
+    result = arena.match(
+        *(game, agents, n_games, seed, jobs, story.progress("games"), store, ray, until_decided, moves)
+    )
     story.close()
     if as_json:
         _document("match", result.to_dict())
@@ -205,6 +227,8 @@ def _print_match(result: Any) -> None:
     _table(["agent", "wins", "draws", "% won (95 %)", "% of decided", "points a game"], rows, title)
     for agent, difference in zip(result.agents[1:], result.differences, strict=True):
         print(f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points a game, paired by deal")
+    if result.decided is not None:
+        print("decided" if result.decided else "not decided", f"after {result.deals} deals")
 
 
 @app.command()
@@ -250,45 +274,426 @@ def advise(
 @app.command()
 def reproduce(
     names: Annotated[list[str] | None, typer.Argument(help="Which published results; all, if none.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few games: minutes, not an hour.")] = False,
-    scale: Annotated[float | None, typer.Option(help="Games as a multiple of the full number.")] = None,
-    seed: Seed = 1,
-    jobs: Annotated[int | None, typer.Option(help="Processes; all cores, if not said.")] = None,
+    quick: Quick = False,
+    scale: Scale = None,
+    seed: ExperimentSeed = None,
+    jobs: Jobs = None,
+    ray: Ray = None,
+    store: StoreOption = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     as_json: Json = False,
 ) -> None:
-    """Measure published results again and set them beside the published figures.
+    """Measure published results again and set them beside the published figures; without names and
+    size, list them with their state and cost.
 
-    Example: kibitz reproduce karamatic
+    Example: kibitz reproduce karamatic --quick
     """
     from kibitz import experiments, report
 
-    if scale is not None and not 0 < scale <= 1000:
-        raise BadOption(f"--scale {scale} cannot be used; give a number above 0, up to 1000")
+    wanted = [experiments.published(name) for name in names or experiments.PUBLISHED]
+    if not names and not quick and scale is None:
+        _list_published(wanted, store, as_json)
+        return
     _must_be_writable(out)
-    story = _story()
-    results = experiments.run_all(
-        names or [],
-        scale or (experiments.QUICK if quick else 1.0),
-        seed,
-        jobs or os.cpu_count() or 1,
-        story,
-    )
-    story.close()
+    command = ["kibitz", "reproduce"]
+    results = _run_experiments(wanted, command, quick, scale, seed, jobs, ray, store)
     out.write_text(report.page(results), encoding="utf-8")
     if as_json:
-        _document("reproduce", {"rows": [row.to_dict() for r in results for row in r.rows], "page": str(out)})
+        rows = [row.to_dict() for r in results for row in r.rows]
+        _document(
+            "reproduce", {"rows": rows, "experiments": [r.to_dict() for r in results], "page": str(out)}
+        )
         return
-    for result in results:
-        rows = [[r.cell, r.published_text, r.measured_text, str(r.n), r.verdict] for r in result.rows]
-        _table(["result", "published", "measured (95 %)", "games", "verdict"], rows, result.title)
-        print()
-        for sentence in result.findings:
-            print(f"• {sentence}")
+    _print_results(results)
     print(f"\nThe page with figures: {out}\n\nTry next:")
     program = "kibitz" if shutil.which("kibitz") else sys.argv[0]  # not on the path: as it was called
-    for command in experiments.NEXT:
-        print(f"  {command.replace('kibitz', program, 1)}")
+    for command_line in experiments.NEXT:
+        print(f"  {command_line.replace('kibitz', program, 1)}")
+
+
+def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> None:
+    """What there is, whether it was run, and what it costs."""
+    from kibitz import experiments
+    from kibitz.arena.store import Store, default_store
+
+    path = store or default_store()
+    known = {}
+    if path.exists():
+        with Store(path, read_only=True) as opened:
+            known = {result.name: result for result in experiments.results(opened, unreadable=_warn)}
+    cores = os.cpu_count() or 1
+    found = []
+    for e in wanted:
+        costs = {
+            size: e.core_seconds * e.factor(scale, quick) / cores
+            for size, scale, quick in (
+                ("quick", None, True),
+                ("published", 1.0, False),
+                ("full", None, False),
+            )
+        }
+        state = known[e.name].state if e.name in known else "not run"
+        games = known[e.name].games if e.name in known else 0
+        about = {"name": e.name, "title": e.title, "source": e.source}
+        found.append({**about, "state": state, "games": games, "seconds": costs})
+    if as_json:
+        _document("published", {"store": str(path), "cores": cores, "published": found})
+        return
+    rows = [
+        [
+            *(f"{f['name']}: {f['title']}", f["state"], f"{f['games']:,}"),
+            *(_duration(seconds) for seconds in f["seconds"].values()),
+        ]
+        for f in found
+    ]
+    _table(["published result", "state", "games", "--quick", "--scale 1", "in full"], rows)
+    print(f"\nTimes are for the {cores} cores of this machine, from core seconds measured on another one.")
+    print("kibitz reproduce NAME runs one in full; with --quick all are run with few games.")
+
+
+def _run_experiments(
+    wanted: list[Any],
+    command: list[str],
+    quick: bool,
+    scale: float | None,
+    seed: int | None,
+    jobs: int | None,
+    ray: str | None,
+    store: Path | None,
+    moves: bool = False,
+) -> list[Any]:
+    """Run experiments into a store, with a bar for each."""
+    from kibitz import experiments
+    from kibitz.arena.executors import executor
+
+    _check_scale(scale)
+    for e in wanted:
+        experiments.planned(e, e.factor(scale, quick), seed)  # what is wrong is said before a store is made
+    story = _story()
+    results = []
+    with executor(jobs, ray) as workers, _open_store(store) as opened:
+        for e in wanted:
+            words = [*command, e.name] if command[-1] == "reproduce" else list(command)
+            words += ["--quick"] * quick + ([f"--scale={scale:g}"] if scale is not None else [])
+            words += [f"--seed={seed}"] if seed is not None else []
+            bar = story.progress(e.name)
+            factor = e.factor(scale, quick)
+            old = experiments.games_of_other_code(e, opened, factor, seed)
+            if old:
+                _warn(
+                    f"{old:,} games of these matches were played by rules or agents that have changed since; "
+                    f"they stay in the store, but do not count"
+                )
+            try:
+                results.append(
+                    experiments.run(
+                        e, opened, workers, factor, seed, shlex.join(words), bar, keep_moves=moves
+                    )
+                )
+            except KeyboardInterrupt:
+                story.close()
+                _warn(
+                    f"interrupted; what was finished is kept in {opened.path}, and the same command plays "
+                    f"the rest"
+                )
+                raise typer.Exit(130) from None
+            story.close()
+    return results
+
+
+def _warn(text: str) -> None:
+    print(f"kibitz: {text}", file=sys.stderr)
+
+
+def _check_scale(scale: float | None) -> None:
+    if scale is not None and not 0 < scale <= 1000:
+        raise BadOption(f"--scale {scale} cannot be used; give a number above 0, up to 1000")
+
+
+def _open_store(path: Path | None) -> Any:
+    """The store that was named, or the one in the user's data folder."""
+    from kibitz.arena.store import Store, default_store
+
+    if path is None:
+        path = default_store()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Unwritable(
+                f"{path.parent} cannot be made ({error.strerror}); name a store with --store"
+            ) from error
+    return Store(path)
+
+
+def _print_results(results: list[Any]) -> None:
+    from kibitz import report
+
+    for result in results:
+        if result.experiment.question:
+            print(f"{result.experiment.question}\n")
+        if result.rows:
+            table = report.table_of(result)
+            _table(table.columns, table.rows, result.title)
+            print()
+        for table in result.tables:
+            _table(table.columns, table.rows, table.title)
+            print()
+        for sentence in result.findings:
+            print(f"• {sentence}")
+        print(f"{result.games:,} games, {_duration(result.core_seconds)} of one core")
+
+
+def _duration(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+laboratory = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments of your own.")
+app.add_typer(laboratory, name="experiment")
+
+
+@laboratory.command("run")
+def run_experiment(
+    file: Annotated[Path, typer.Argument(help="An experiment, described in TOML.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Play nothing but a short probe; show games and time.")
+    ] = False,
+    quick: Quick = False,
+    scale: Scale = None,
+    seed: ExperimentSeed = None,
+    jobs: Jobs = None,
+    ray: Ray = None,
+    store: StoreOption = None,
+    moves: Moves = False,
+    out: Annotated[Path | None, typer.Option(help="Also write a page with figures.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment: play what is not yet in the store, then answer its questions.
+
+    Example: kibitz experiment run budget.toml --dry-run
+    """
+    from kibitz import experiments, report
+
+    experiment = experiments.read_file(file)
+    if dry_run:
+        _check_scale(scale)
+        _dry_run(experiment, experiment.factor(scale, quick), seed, jobs, store, as_json)
+        return
+    if out is not None:
+        _must_be_writable(out)
+    command = ["kibitz", "experiment", "run", file.name]
+    results = _run_experiments([experiment], command, quick, scale, seed, jobs, ray, store, moves)
+    if out is not None:
+        out.write_text(report.page(results, results[0].title), encoding="utf-8")
+        _warn(f"the page with figures is {out}")
+    if as_json:
+        _document("experiment", results[0].to_dict())
+    else:
+        _print_results(results)
+
+
+def _dry_run(
+    experiment: Any, factor: float, seed: int | None, jobs: int | None, store: Path | None, as_json: bool
+) -> None:
+    from kibitz import experiments
+    from kibitz.arena.store import Store, default_store
+
+    path = store or default_store()
+    if jobs is not None and jobs < 1:
+        raise BadOption(f"{jobs} jobs cannot work; give at least 1")
+    story = _story()
+    with Store(path, read_only=True) if path.exists() else Store() as opened:
+        found = experiments.dry_run(experiment, opened, factor, seed, story.progress("probe"))
+    story.close()
+    workers = jobs or os.cpu_count() or 1
+    core_seconds = sum(f.core_seconds for f in found)
+    content = {
+        "games": sum(f.games for f in found),
+        "games_in_store": sum(f.games_in_store for f in found),
+        "core_seconds": core_seconds,
+        "workers": workers,
+        "seconds": core_seconds / workers,
+        "matches": [{**vars(f), "core_seconds": f.core_seconds} for f in found],
+    }
+    if as_json:
+        _document("dry-run", content)
+        return
+    rows = [
+        [
+            f.match,
+            f"{f.games:,}",
+            f"{f.games_in_store:,}",
+            f"{f.milliseconds_a_game:.3g}" if f.core_seconds else "–",
+            _duration(f.core_seconds),
+        ]
+        for f in found
+    ]
+    _table(["match", "games", "in the store", "ms a game", "core time left"], rows)
+    print(
+        f"{content['games']:,} games, of which {content['games_in_store']:,} are in the store; "
+        f"about {_duration(core_seconds / workers)} with {workers} processes"
+    )
+
+
+@app.command()
+def tournament(
+    game: GameArgument,
+    agents: Annotated[list[str], typer.Argument(help="At least two agents.")],
+    n_games: Annotated[int, typer.Option("--games", min=1, help="Games of every pair.")] = 100,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    ray: Ray = None,
+    store: StoreOption = None,
+    out: Annotated[Path | None, typer.Option(help="Also write a page.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Let everyone play everyone on the same deals: ratings with intervals, and a cross table.
+
+    Example: kibitz tournament briskola random rule-based ismcts:500 --games 200
+    """
+    from kibitz import experiments, report
+
+    experiment = experiments.tournament(game, agents, n_games, seed)
+    if out is not None:
+        _must_be_writable(out)
+    command = ["kibitz", "tournament", game, *agents, f"--games={n_games}", f"--seed={seed}"]
+    results = _run_experiments([experiment], command, False, None, None, jobs, ray, store)
+    if out is not None:
+        out.write_text(report.page(results, results[0].title), encoding="utf-8")
+        _warn(f"the page with figures is {out}")
+    if as_json:
+        _document("tournament", results[0].to_dict())
+    else:
+        _print_results(results)
+
+
+@app.command("report")
+def report_store(
+    store: StoreArgument = None,
+    experiment: Annotated[list[str] | None, typer.Option(help="Only this one; repeat it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write (report.html, if not said).")] = None,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on standard output.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make one page of all experiments in a store: questions, tables, figures, commands.
+
+    Example: kibitz report results.db --out report.html
+    """
+    from kibitz import experiments, report
+    from kibitz.arena.store import Store, default_store
+
+    page = out or Path("report.html")
+    if not as_json and not as_markdown:
+        _must_be_writable(page)
+    with Store(store or default_store(), read_only=True) as opened:
+        results = experiments.results(opened, experiment or [], _warn)
+    title = "Published and measured" if any(r.experiment.source for r in results) else "Measured"
+    if as_json:
+        _document("report", {"experiments": [result.to_dict() for result in results]})
+    elif as_markdown:
+        print(report.markdown(results, title), end="")
+    else:
+        page.write_text(report.page(results, title), encoding="utf-8")
+        print(f"{len(results)} experiment{'s' * (len(results) != 1)}: {page}")
+
+
+@app.command()
+def export(
+    store: Annotated[Path, typer.Argument(help="A store.")],
+    out: Annotated[Path, typer.Argument(help="The file to write: .csv or .parquet.")],
+    as_json: Json = False,
+) -> None:
+    """Write all results of a store as a table: one row for every seat of every game.
+
+    Example: kibitz export results.db results.parquet
+    """
+    from kibitz import records
+    from kibitz.arena.store import Store
+
+    _must_be_writable(out)
+    story = _story()
+    with Store(store, read_only=True) as opened:
+        rows = records.export(opened, out, story.progress("rows"))
+    story.close()
+    if as_json:
+        _document("export", {"rows": rows, "file": str(out)})
+    else:
+        print(f"{rows:,} rows: {out}")
+
+
+@app.command()
+def replay(
+    store: Annotated[Path, typer.Argument(help="A store.")],
+    number: Annotated[int | None, typer.Option("--match", help="Which match; listed, if not said.")] = None,
+    deal: Annotated[int, typer.Option(min=0, help="Which deal.")] = 0,
+    seating: Annotated[int, typer.Option(min=0, help="Which of the deal's games.")] = 0,
+    at: Annotated[int | None, typer.Option(min=1, help="Show the table before this move.")] = None,
+    seat: Annotated[int | None, typer.Option(min=0, help="As this seat saw it; else open.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Replay a game of a store, checked by the rules; all hands are open unless a seat is named.
+
+    Example: kibitz replay results.db --match 1 --deal 7 --at 12 --seat 0
+    """
+    from kibitz import records
+    from kibitz.arena.store import Store
+
+    with Store(store, read_only=True) as opened:
+        if number is None:
+            _list_matches(opened, as_json)
+            return
+        record = records.replay(opened, number, deal, seating)
+    if seat is not None and at is None:
+        raise BadOption("--seat goes with --at: which move shall be seen as the seat saw it?")
+    if seat is not None and seat >= record.match.seats:
+        raise BadOption(f"there is no seat {seat}; {record.match.game} has 0 to {record.match.seats - 1}")
+    if at is not None and at > len(record.moves):
+        raise BadOption(f"there is no move {at}; the game has {len(record.moves)}")
+    if as_json:
+        _document("replay", record.to_dict())
+    elif at is not None:
+        before = record.moves[at - 1]
+        shown = before.state.open_view(before.seat) if seat is None else before.state.view(seat)
+        print(shown)
+        print(f"\nmove {at}: seat {before.seat} ({before.agent}) plays {before.text}")
+    else:
+        _print_record(record)
+
+
+def _list_matches(store: Any, as_json: bool) -> None:
+    found = [
+        {
+            "match": number,
+            "game": m.game,
+            "agents": list(m.agents),
+            "seed": m.seed,
+            "deals": deals,
+            "code": code,
+        }
+        for number, m, code, deals in store.matches()
+    ]
+    if as_json:
+        _document("matches", {"matches": found})
+        return
+    rows = [
+        [f"{f['match']}: {' – '.join(f['agents'])}", f["game"], str(f["seed"]), f"{f['deals']:,}"]
+        for f in found
+    ]
+    _table(["match", "game", "seed", "deals"], rows)
+
+
+def _print_record(record: Any) -> None:
+    where = "moves as kept" if record.is_kept else "not kept: the same agents played it again"
+    print(
+        f"{record.match.game}, seed {record.match.seed}, deal {record.deal}, seating {record.seating}; "
+        f"{where}"
+    )
+    for number, move in enumerate(record.moves, 1):
+        print(f"{number:>4}  seat {move.seat}  {move.text:<6} {move.agent}")
+    print("score " + " – ".join(f"{score:g}" for score in record.end.returns()) + ", as in the store")
 
 
 def _must_be_writable(path: Path) -> None:

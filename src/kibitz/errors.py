@@ -4,6 +4,7 @@ KibitzError
 ├── UsageError        (exit code 2)  names, options and numbers that do not exist
 │   ├── UnknownName                  no such game, agent or option, with "did you mean"
 │   └── BadOption                    an option's value cannot be used
+├── MissingExtra      (exit code 4)  a part of Kibitz that is not installed
 └── InputError        (exit code 3)  what was given is well formed but cannot be done
     ├── IllegalMove                  a card not in hand, a move out of turn
     ├── ParseError                   text that is no card, no position
@@ -37,11 +38,22 @@ class UnknownName(UsageError):
         self.kind, self.given, self.known = kind, given, sorted(known)
         near = difflib.get_close_matches(given.lower(), self.known, n=1, cutoff=0.5)
         guess = f"; did you mean '{near[0]}'?" if near else "."
-        super().__init__(f"unknown {kind}: '{given}'{guess} There is: {', '.join(self.known)}.{hint}")
+        super().__init__(
+            f"unknown {kind}: '{given}'{guess} There is: {', '.join(self.known) or 'none'}.{hint}"
+        )
 
 
 class BadOption(UsageError, ValueError):
     """An option has a value that cannot be used."""
+
+
+class MissingExtra(KibitzError):
+    """A part of Kibitz needs a library that is not installed."""
+
+    exit_code = 4
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}': pip install 'kibitz[{extra}]'")
 
 
 class InputError(KibitzError):

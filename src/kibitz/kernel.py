@@ -29,7 +29,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -322,7 +322,7 @@ def cache_root() -> Path:
 def cache_folder(modules: tuple[str, ...]) -> Path | None:
     """Where code compiled from `modules` lives, or None if nothing can be written there."""
     digest = hashlib.sha256(_flags().encode())
-    for name, text in sorted(_reachable_sources(modules).items()):
+    for name, text in sorted(reachable_sources(modules).items()):
         digest.update(name.encode() + b"\0" + text + b"\0")
     folder = cache_root() / digest.hexdigest()[:16]
     return folder if _is_writable(folder) else None
@@ -352,12 +352,12 @@ def _flags() -> str:
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w., ]+))", re.M)
 
 
-def _reachable_sources(modules: tuple[str, ...]) -> dict[str, bytes]:
+def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> dict[str, bytes]:
     """The sources of `modules` and of all they import from Kibitz or from their own home.
 
     Numba looks only at the file of the entry itself and would not see an edit anywhere else.
     """
-    sources: dict[str, bytes] = {}
+    sources: dict[str, bytes] = dict.fromkeys(without, b"")
     waiting = list(modules)
     homes = [_home(name) for name in modules]
     while waiting:
@@ -376,7 +376,7 @@ def _reachable_sources(modules: tuple[str, ...]) -> dict[str, bytes]:
                 source = ".".join([*parts, source.lstrip(".")]).strip(".")
             waiting += [f"{source}.{n.split(' as ')[0].strip()}" for n in names.split(",")]
             waiting += [source, *(n.split(" as ")[0].strip() for n in plain.split(","))]
-    return sources
+    return {name: text for name, text in sources.items() if name not in without}
 
 
 def _home(name: str) -> Callable[[str, str], bool]:

@@ -1,13 +1,14 @@
-"""One self-contained HTML page from results: tables, findings, figures, how they were made."""
+"""Reports: one self-contained HTML page, or Markdown, from what a store knows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 from kibitz import __version__
-from kibitz.bench import machine
 from kibitz.experiments import Result
+from kibitz.experiments.evaluation import Table
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1f; --paper: #fcfcf9; --line: #d8d8d0; --faint: #66665f; }
@@ -19,44 +20,127 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
 td:not(:first-child) { white-space: nowrap; }
-th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
+th:first-child, td:first-child, table.results th:last-child, table.results td:last-child { text-align: left; }
+.wide { overflow-x: auto; }
 figure { margin: 1.5rem 0; } figure svg { width: 100%; height: auto; background: #fff; border-radius: 4px; }
 figcaption, footer, .source { color: var(--faint); font-size: .9rem; }
+summary { cursor: pointer; color: var(--faint); }
+.question { font-size: 1.1rem; font-style: italic; }
 code { font-family: ui-monospace, monospace; }
 """
 
 
-def page(results: Sequence[Result]) -> str:
+_RESULTS = ["result", "published", "measured (95 %)", "games", "verdict"]
+_METHOD = (
+    "Every deal is played once per seating; intervals are 95 %, with the deal as the unit: games on one deal "
+    "are not independent of each other."
+)
+
+
+def table_of(result: Result) -> Table:
+    """The rows of an experiment as texts, without columns that say nothing."""
+    rows = [[r.cell, r.published_text, r.measured_text, f"{r.n:,}", r.verdict_text] for r in result.rows]
+    said = [column for column in range(len(_RESULTS)) if any(row[column] != "–" for row in rows)]
+    return Table("", [_RESULTS[c] for c in said], [[row[c] for c in said] for row in rows])
+
+
+def _made(result: Result) -> str:
+    return ", ".join(f"{name} {number}" for name, number in result.run.versions.items())
+
+
+def _progress(result: Result) -> str:
+    if result.is_finished:
+        return f"{result.games:,} games"
+    return f"unfinished: {result.games:,} of {result.games_wanted:,} games; the same command plays the rest"
+
+
+# --- HTML ------------------------------------------------------------------------------------------
+
+
+def page(results: Sequence[Result], title: str = "Published and measured") -> str:
     """The whole page; it loads nothing from anywhere."""
-    about = machine()
-    body = "".join(_section(result) for result in results)
+    links = "".join(
+        f'<li><a href="#{escape(r.name)}">{escape(r.title)}</a> ({escape(r.state)})</li>\n' for r in results
+    )
+    contents = f"<nav><ul>{links}</ul></nav>\n" if len(results) > 1 else ""
+    body = "".join(_section(result) for result in results) or "<p>No experiment has been run yet.</p>\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Kibitz: published and measured</title><style>{_STYLE}</style></head><body>\n"
-        f"<h1>Published and measured</h1>\n{body}"
-        f"<footer>Kibitz {escape(__version__)}, Python {about['python']}, Numba {about['numba']}, "
-        f"NumPy {about['numpy']}; {escape(about['processor'])}, {about['cores']} cores. Every deal is played "
-        f"once per seating; intervals are 95 %, with the deal as the unit.</footer>\n</body></html>\n"
+        f"<title>Kibitz: {escape(title.lower())}</title><style>{_STYLE}</style></head><body>\n"
+        f"<h1>{escape(title)}</h1>\n{contents}{body}"
+        f"<footer>Written by Kibitz {escape(__version__)}. {_METHOD}</footer>\n</body></html>\n"
     )
 
 
 def _section(result: Result) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(r.cell)}</td><td>{escape(r.published_text)}</td><td>{escape(r.measured_text)}</td>"
-        f"<td>{r.n:,}</td><td>{escape(r.verdict)}</td></tr>\n"
-        for r in result.rows
+    about = result.experiment
+    parts = [f'<section id="{escape(result.name)}"><h2>{escape(result.title)}</h2>\n']
+    if about.question:
+        parts.append(f'<p class="question">{escape(about.question)}</p>\n')
+    if about.source:
+        parts.append(f'<p class="source">{escape(about.source)}</p>\n')
+    if result.rows:
+        parts.append(_html_table(table_of(result), "results"))
+    parts += [_html_table(table, "numbers") for table in result.tables]
+    if result.findings:
+        parts.append(f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in result.findings)}</ul>\n")
+    parts += [
+        f'<figure role="img" aria-label="{escape(caption)}">{_with_ids(svg, f"{result.name}-{number}-")}'
+        f"<figcaption>{escape(caption)}</figcaption></figure>\n"
+        for number, (caption, svg) in enumerate(result.figures, 1)
+    ]
+    parts.append(
+        f"<details><summary>What it cost: {_progress(result)}, {result.core_seconds:,.0f} core seconds"
+        f"</summary>{_html_table(result.cost, 'numbers')}</details>\n"
+        f"<p>Made by <code>{escape(result.run.command)}</code> with seed {result.run.seed}; "
+        f"{escape(_made(result))}.</p></section>\n"
     )
-    findings = "".join(f"<li>{escape(sentence)}</li>\n" for sentence in result.findings)
-    figures = "".join(
-        f'<figure role="img" aria-label="{escape(caption)}">{svg}<figcaption>{escape(caption)}</figcaption>'
-        f"</figure>\n"
-        for caption, svg in result.figures
-    )
+    return "".join(parts)
+
+
+def _with_ids(svg: str, prefix: str) -> str:
+    """A figure with ids of its own: another experiment on the page may show the same picture."""
+    found = re.search(r'\sid="(k[0-9a-f]{8}-)', svg)
+    return svg.replace(found[1], prefix) if found else svg
+
+
+def _html_table(table: Table, kind: str) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>\n" for row in table.rows)
+    title = f"<h3>{escape(table.title)}</h3>\n" if table.title else ""
     return (
-        f'<section id="{escape(result.name)}"><h2>{escape(result.title)}</h2>\n'
-        f'<p class="source">{escape(result.source)}</p>\n'
-        f"<table><thead><tr><th>result</th><th>published</th><th>measured (95 %)</th><th>games</th>"
-        f"<th>verdict</th></tr></thead><tbody>\n{rows}</tbody></table>\n<ul>{findings}</ul>\n{figures}"
-        f"<p>Made by <code>{escape(result.command)}</code> in {result.seconds:,.0f} s.</p></section>\n"
+        f'{title}<div class="wide"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n{lines}'
+        f"</tbody></table></div>\n"
     )
+
+
+# --- Markdown --------------------------------------------------------------------------------------
+
+
+def markdown(results: Sequence[Result], title: str = "Published and measured") -> str:
+    """The same in Markdown, without the figures."""
+    parts = [f"# {title}\n"]
+    for result in results:
+        about = result.experiment
+        parts.append(f"## {result.title}\n")
+        parts += [f"{text}\n" for text in (about.question, about.source) if text]
+        if result.rows:
+            parts.append(_markdown_table(table_of(result)))
+        parts += [_markdown_table(table) for table in result.tables]
+        if result.findings:
+            parts.append("".join(f"- {sentence}\n" for sentence in result.findings))
+        parts.append(
+            f"{_progress(result).capitalize()}. Made by `{result.run.command}` with seed {result.run.seed}; "
+            f"{_made(result)}.\n"
+        )
+    return "\n".join([*parts, _METHOD, ""])
+
+
+def _markdown_table(table: Table) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |\n"
+
+    rule = ["---"] + ["---:"] * (len(table.columns) - 1)
+    title = f"{table.title}:\n\n" if table.title else ""
+    return title + line(table.columns) + line(rule) + "".join(map(line, table.rows))

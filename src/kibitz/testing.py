@@ -20,7 +20,7 @@ from scipy.special import chdtrc
 
 from kibitz import games
 from kibitz.agents import look, make_agent
-from kibitz.arena.match import play_game, seatings
+from kibitz.arena.play import play_game, seatings
 from kibitz.errors import KibitzError
 from kibitz.kernel import entry
 from kibitz.position import State
@@ -524,7 +524,7 @@ def _check_repeats(agent: str, game: Any, seed: int) -> str:
     results = []
     for _ in range(2):
         sitting = [make_agent(agent, game) for _ in range(game.seats)]
-        results.append(play_game(game, sitting, seed, 0, 0).tolist())
+        results.append(play_game(game, sitting, seed, 0, 0).scores.tolist())
     _demand(results[0] == results[1], f"{results[0]} and then {results[1]} with the same seed")
     return "a game, twice"
 

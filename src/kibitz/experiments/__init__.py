@@ -1,22 +1,24 @@
-"""Published results by name, measured again and set beside the published figures."""
+"""Experiments: described as data, run into a store, evaluated from it; the published ones come along."""
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
 
-from kibitz.arena.statistics import Estimate
-from kibitz.errors import UnknownName
+from kibitz import __version__
+from kibitz.arena.executors import Executor
+from kibitz.arena.laboratory import Laboratory, Order, Progress, probe, stops_at
+from kibitz.arena.store import Store
+from kibitz.errors import KibitzError, UnknownName
+from kibitz.experiments.description import Experiment, read, read_file
+from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
 
-if TYPE_CHECKING:
-    from kibitz.terminal import Story
-
-EXPERIMENTS = {"karamatic": "kibitz.experiments.karamatic"}
-"""Name → module with a function `run(plan) -> Result`."""
-
-QUICK = 0.1
-"""The scale of the main job: a few minutes on two cores."""
+PUBLISHED = ("karamatic",)
+"""The experiments that come with Kibitz, by the names of their files in `published/`."""
 
 NEXT = (
     "kibitz play briskola                                 play against the strongest agent",
@@ -25,80 +27,150 @@ NEXT = (
 )
 
 
-@dataclass(frozen=True)
-class Row:
-    """One published figure beside the measured one."""
-
-    experiment: str
-    cell: str
-    published: float | None
-    measured: Estimate
-    n: int
-    verdict: str
-    scale: float = 1.0
-    digits: int = 1
-    unit: str = ""
-
-    @property
-    def published_text(self) -> str:
-        return "–" if self.published is None else f"{self.scale * self.published:.{self.digits}f}{self.unit}"
-
-    @property
-    def measured_text(self) -> str:
-        return f"{self.measured.text(self.scale, self.digits)}{self.unit}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "experiment": self.experiment,
-            "cell": self.cell,
-            "published": self.published,
-            "measured": self.measured.mean,
-            "ci": list(self.measured.ci),
-            "n": self.n,
-            "verdict": self.verdict,
-        }
+def published(name: str) -> Experiment:
+    """A published result as an experiment."""
+    if name not in PUBLISHED:
+        raise UnknownName("published result", name, PUBLISHED)
+    text = (files("kibitz.experiments") / f"published/{name}.toml").read_text("utf-8")
+    return read(text, f"{name}.toml", name)
 
 
-@dataclass
-class Result:
-    """An experiment that was run: its table, what was found in words, figures as SVG."""
-
-    name: str
-    title: str
-    source: str
-    rows: list[Row]
-    findings: list[str]
-    figures: list[tuple[str, str]] = field(default_factory=list)
-    """(caption, SVG)"""
-    command: str = ""
-    seconds: float = 0.0
+def versions() -> dict[str, str]:
+    """What the numbers may depend on."""
+    libraries = {name: version(name) for name in ("numba", "numpy", "scipy")}
+    return {"kibitz": __version__, "python": platform.python_version(), **libraries, "system": sys.platform}
 
 
-@dataclass
-class Plan:
-    """How large to run it, and whom to tell."""
+def run(
+    experiment: Experiment,
+    store: Store,
+    executor: Executor,
+    factor: float = 1.0,
+    seed: int | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+    keep_moves: bool = False,
+) -> Result:
+    """Play what is missing, and evaluate all.
 
-    scale: float
-    seed: int
-    jobs: int
-    story: Story
-
-    def games(self, full: int) -> int:
-        """So many games at this scale, never fewer than 40."""
-        return max(40, round(full * self.scale))
-
-
-def verdict(published: float, measured: Estimate) -> str:
-    """What the interval says about a published figure."""
-    if measured.low <= published <= measured.high:
-        return "agrees"
-    return "lower than published" if measured.high < published else "higher than published"
+    What was asked is noted in the store before the first game, so a report shows interrupted work too.
+    """
+    seed = experiment.seed if seed is None else seed
+    wanted = planned(experiment, factor, seed)
+    numbers = [store.number_of(order.match) for order in wanted]
+    noted = Run(factor, seed, command, versions(), numbers)
+    store.write_experiment(experiment.name, experiment.text, noted.to_dict())
+    Laboratory(store, executor, keep_moves).run(wanted, progress)
+    return evaluate(experiment, noted, store)
 
 
-def run_all(names: list[str], scale: float, seed: int, jobs: int, story: Story) -> list[Result]:
-    """Run experiments by name; all of them, if none is named."""
+def planned(experiment: Experiment, factor: float = 1.0, seed: int | None = None) -> list[Order]:
+    """All orders of an experiment at a size, checked: the seed may be another than its own."""
+    found = [order for _, _, order in orders(experiment, factor, experiment.seed if seed is None else seed)]
+    for order in found:
+        order.match.check()
+    return found
+
+
+def games_of_other_code(experiment: Experiment, store: Store, factor: float, seed: int | None) -> int:
+    """Games in the store of matches that are new to it only because their code has changed."""
+    planned = orders(experiment, factor, experiment.seed if seed is None else seed)
+    new = [order.match for _, _, order in planned if store.find(order.match) is None]
+    return sum(store.games_of_other_code(match) for match in new)
+
+
+def results(
+    store: Store, names: Sequence[str] = (), unreadable: Callable[[str], None] | None = None
+) -> list[Result]:
+    """What the store knows of its experiments; of all of them, if none is named.
+
+    One that cannot be read any more (its game's file is gone, say) is an error, or is left out and told
+    to `unreadable`.
+    """
+    known = store.experiments()
     for name in names:
-        if name not in EXPERIMENTS:
-            raise UnknownName("published result", name, EXPERIMENTS)
-    plan = Plan(scale, seed, jobs, story)
-    return [importlib.import_module(EXPERIMENTS[name]).run(plan) for name in names or EXPERIMENTS]
+        if name not in known:
+            raise UnknownName("experiment in the store", name, known)
+    found = []
+    for name in names or known:
+        text, noted = known[name]
+        try:
+            found.append(evaluate(read(text, name, name), Run(**noted), store))
+        except KibitzError as error:
+            if unreadable is None or name in names:
+                raise
+            unreadable(f"{name} cannot be read any more and is left out: {error}")
+    return found
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """What a match would cost."""
+
+    match: str
+    games: int
+    games_in_store: int
+    milliseconds_a_game: float
+
+    @property
+    def core_seconds(self) -> float:
+        return (self.games - self.games_in_store) * self.milliseconds_a_game / 1000
+
+
+def dry_run(
+    experiment: Experiment, store: Store, factor: float, seed: int | None, progress: Progress | None = None
+) -> list[Estimated]:
+    """What every match would cost, from a few deals that are played and forgotten."""
+    wanted = planned(experiment, factor, seed)
+    found = []
+    for i, order in enumerate(wanted):
+        number, per_deal, deals, there = store.find(order.match), order.match.games_a_deal, order.deals, 0
+        if number is not None:
+            there, scores = store.finished(number, deals), store.scores(number, deals)
+            if (needed := stops_at(order, scores)) <= len(scores):
+                deals = there = needed  # decided before the limit
+        pace = probe(order.match) if there < deals else 0.0
+        name = f"{order.match.game}: {' – '.join(order.match.agents)}"
+        found.append(Estimated(name, deals * per_deal, there * per_deal, 1000 * pace / per_deal))
+        if progress:
+            progress(i + 1, len(wanted))
+    return found
+
+
+def tournament(game: str, agents: Sequence[str], games: int, seed: int) -> Experiment:
+    """The experiment that lets everyone play everyone."""
+    import hashlib
+    import json
+
+    # JSON's texts and lists are TOML's too.
+    quoted = json.dumps(list(agents), ensure_ascii=False)
+    key = hashlib.sha256(f"{game} {quoted} {seed}".encode()).hexdigest()[:8]
+    text = (
+        f'name = "tournament-{key}"\n'
+        f"title = {json.dumps(f'Tournament: {game}', ensure_ascii=False)}\n"
+        f'question = "Who is the strongest, and by how much?"\n'
+        f"game = {json.dumps(game, ensure_ascii=False)}\nseed = {seed}\ngames = {games}\n\n"
+        f"[tournament.all]\nagents = {quoted}\n"
+    )
+    return read(text, "tournament")
+
+
+__all__ = [
+    "NEXT",
+    "PUBLISHED",
+    "Estimated",
+    "Experiment",
+    "Result",
+    "Row",
+    "Run",
+    "dry_run",
+    "games_of_other_code",
+    "planned",
+    "published",
+    "read",
+    "read_file",
+    "results",
+    "run",
+    "tournament",
+    "verdict",
+]

@@ -45,7 +45,7 @@ def game_class(name: str) -> Any:
     """The class of a game, by name or by file."""
     if name.endswith(".py"):
         return _from_file(Path(name))
-    found = known()
+    found = GAMES if name in GAMES else known()  # looking for plug-ins takes some milliseconds
     if name not in found:
         raise UnknownName("game", name, found, hint=" A game of your own: its file, my_game.py.")
     module, _, cls = found[name].partition(":")
@@ -64,6 +64,11 @@ def parameters(cls: Any) -> dict[str, specs.Option]:
         name: specs.Option(name, type(default), default, choices=tuple(choices.get(name, ())))
         for name, default in cls._field_defaults.items()
     }
+
+
+def plain_name(module: str) -> str:
+    """The name of a game's module without what tells of the folder it lies in."""
+    return re.sub(r"^kibitz_game_(\w+)_[0-9a-f]{8}$", r"\1", module)
 
 
 def _from_file(path: Path) -> Any:

@@ -152,6 +152,8 @@ class Searcher:
     spec: str = ""
     cheating: bool = False
     chooses_by_value: bool = True
+    used: int = field(default=0, repr=False, compare=False)
+    """Iterations since it was made: with a limit of time they are not known beforehand."""
     _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -159,7 +161,7 @@ class Searcher:
         self.playout = PLAYOUTS.get(self.playout, self.playout)  # type: ignore[call-overload]
 
     def start(self, game: Any, seat: int) -> None:
-        """A new game begins."""
+        """A new game begins; `Unsupported` if the agent cannot play it."""
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
@@ -167,6 +169,7 @@ class Searcher:
     def choose(self, view: View, seed: int) -> int:
         """The move to make."""
         found = self._think(view, seed)
+        self.used += found.iterations
         return found.moves[found.best(self.chooses_by_value)]
 
     def advise(self, view: View, seed: int) -> Advice:
@@ -294,6 +297,7 @@ class TreeSearch(Searcher):
         self._stop = False
 
     def start(self, game: Any, seat: int) -> None:
+        self._check(game)
         self._trees = None
 
     def learn(self, label: int) -> None:

@@ -1,0 +1,283 @@
+"""Games between agents: one game, and a match in batches of deals that any worker can play.
+
+Each game's randomness comes from (seed, deal, seating) alone, so a result does not depend on the
+number of workers, their order or where they are. A deal is dealt once and played with the agents in
+rotated seats: what the cards favour, they favour for everybody.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import games, kernel
+from kibitz.agents import Agent, make_agent
+from kibitz.errors import BadGame, BadOption, IllegalMove, InputError
+from kibitz.kernel import entry, seconds_compiling
+from kibitz.position import State, View
+from kibitz.protocol import CHANCE
+from kibitz.rng import derive, stream
+
+_CHANCE_STREAM, _AGENT_STREAM = 1, 2
+
+
+DEAL, OVER, ILLEGAL = -1, -2, -3
+
+
+@entry
+def advance(game, position, move, moves, view, rng):
+    """Make a move, or settle chance if it is DEAL, and put what the next seat sees into `view`.
+
+    That seat, CHANCE, OVER, or ILLEGAL for a move that the rules do not allow (nothing is changed).
+    """
+    state = position[0]
+    if move == DEAL:
+        game.deal(state, rng)
+    else:
+        n = game.legal(state, moves)
+        is_legal = False
+        for i in range(min(n, len(moves))):
+            is_legal = is_legal or moves[i] == move
+        if not is_legal:
+            return ILLEGAL
+        game.play(state, move)
+    if game.is_over(state):
+        return OVER
+    seat = game.mover(state)
+    if seat != CHANCE:
+        view[0] = state
+        game.hide(view[0], seat)
+    return seat
+
+
+@entry
+def label_for(game, position, move, seat):
+    """What `seat` learns from a move."""
+    return game.label(position[0], move, seat)
+
+
+def seatings(game: Any, agents: int) -> list[list[int]]:
+    """Which agent sits where, once for every rotation that makes a difference.
+
+    Fewer agents than seats: the last one fills the rest; in a team game one agent plays a team.
+    """
+    teams = [int(game.team(seat)) for seat in range(game.seats)]
+    chairs = len(set(teams))
+    if not 1 <= agents <= chairs:
+        what = "sides" if chairs < game.seats else "seats"
+        raise BadOption(f"{agents} agents were given for {chairs} {what}; give 1 to {chairs}")
+    placed = [min(i, agents - 1) for i in range(chairs)]
+    found: list[list[int]] = []
+    for turn in range(chairs):
+        rotated = placed[-turn:] + placed[:-turn] if turn else placed
+        seats = [rotated[team] for team in teams]
+        if seats not in found:
+            found.append(seats)
+    return found
+
+
+def settle_chance(state: State, seed: int, deal: int, chances: int) -> None:
+    """Settle a game's chance event number `chances`, as in the match with this seed."""
+    state.settle_chance(seed, deal, _CHANCE_STREAM, chances)
+
+
+@dataclass
+class PlayedGame:
+    """One game that was played."""
+
+    scores: NDArray[np.float64]
+    """One number a seat."""
+    moves: list[int]
+    seconds: NDArray[np.float64]
+    """Time that each seat thought."""
+    decisions: NDArray[np.int64]
+    """How often each seat chose."""
+
+
+def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating: int) -> PlayedGame:
+    """Play one game, `agents[seat]` at each seat."""
+    position, view = np.zeros(1, game.state), np.zeros(1, game.state)
+    moves = np.zeros(game.max_moves, np.int64)
+    played = PlayedGame(np.zeros(game.seats), [], np.zeros(game.seats), np.zeros(game.seats, np.int64))
+    for seat, agent in enumerate(agents):
+        agent.start(game, seat)
+    keeps = [seat for seat, agent in enumerate(agents) if getattr(agent, "keep", False)]
+    chances = 0
+    seat = CHANCE
+    while seat != OVER:
+        if seat == CHANCE:
+            rng = stream(seed, deal, _CHANCE_STREAM, chances)
+            seat = advance(game, position, DEAL, moves, view, rng)
+            chances += 1
+            continue
+        agent = agents[seat]
+        seen = View.over(game, seat, position if agent.cheating else view, agent.cheating)
+        began = time.perf_counter() - seconds_compiling()
+        move = agent.choose(seen, derive(seed, deal, _AGENT_STREAM, seating, len(played.moves)))
+        played.seconds[seat] += time.perf_counter() - seconds_compiling() - began
+        played.decisions[seat] += 1
+        played.moves.append(int(move))
+        for other in keeps:
+            agents[other].learn(int(label_for(game, position, np.int64(move), other)))
+        if len(played.moves) > game.max_plies:
+            raise BadGame(
+                f"a game of {type(game).__name__} lasted longer than max_plies = {game.max_plies}; "
+                f"`kibitz check` finds such faults"
+            )
+        following = advance(game, position, np.int64(move), moves, view, rng)
+        if following == ILLEGAL:
+            raise IllegalMove(
+                f"agent {agent.spec} at seat {seat} chose '{game.move_text(move)}', which is not legal; "
+                f"legal were {' '.join(State(game, position).move_texts())}"
+            )
+        seat = following
+    game.returns(position.view(np.recarray)[0], played.scores)
+    return played
+
+
+# --- matches ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Match:
+    """Fixed agents at one table on numbered deals: strings and numbers, so that it can travel.
+
+    >>> match = Match("briskola", ("ismcts:100", "random"), seed=1)
+    >>> match.games_a_deal, match.seats
+    (2, 2)
+    """
+
+    game: str
+    agents: tuple[str, ...]
+    seed: int
+
+    def check(self) -> None:
+        """Raise what is wrong with it before anything is played."""
+        if not 0 <= self.seed < 1 << 63:
+            raise BadOption(f"seed {self.seed} cannot be used; give a whole number from 0 to 2⁶³ − 1")
+        for spec in self.agents:
+            make_agent(spec, self.rules).start(self.rules, 0)  # whether it can play this game
+        _ = self.places
+
+    @cached_property
+    def rules(self) -> Any:
+        """The game itself."""
+        return games.load(self.game)
+
+    @cached_property
+    def places(self) -> list[list[int]]:
+        """The seatings of a deal: which agent has which seat."""
+        return seatings(self.rules, len(self.agents))
+
+    @property
+    def games_a_deal(self) -> int:
+        return len(self.places)
+
+    @property
+    def seats(self) -> int:
+        return int(self.rules.seats)
+
+    def deals_for(self, games_wanted: int) -> int:
+        """So many games need so many whole deals."""
+        return -(-games_wanted // self.games_a_deal)
+
+    @cached_property
+    def code(self) -> str:
+        """A digest of all that decides the games but the strings: the sources of rules and agents.
+
+        Results of other code are other results. Comments and docstrings do not count.
+        """
+        agents = [make_agent(spec, self.rules) for spec in self.agents]
+        modules = {__name__, type(self.rules).__module__, *(type(agent).__module__ for agent in agents)}
+        digest = hashlib.sha256(_code_of(tuple(sorted(modules))))
+        for agent in agents:  # what their names stand for today
+            values = {f.name: getattr(agent, f.name) for f in fields(agent) if f.name[0] != "_"}  # type: ignore[arg-type]
+            digest.update(repr((type(agent).__qualname__, sorted(values.items()))).encode())
+        return digest.hexdigest()[:16]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+# They name, load and compile what plays; none of them decides a move.
+_PLUMBING = {"kibitz", "kibitz.agents", "kibitz.errors", "kibitz.games", "kibitz.kernel", "kibitz.specs"}
+
+
+@cache
+def _code_of(modules: tuple[str, ...]) -> bytes:
+    """The sources behind modules, without comments and docstrings."""
+    texts = []
+    for name, source in sorted(kernel.reachable_sources(modules, _PLUMBING).items()):
+        tree = ast.parse(source)
+        kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+        for node in (node for node in ast.walk(tree) if isinstance(node, kinds)):
+            if ast.get_docstring(node, clean=False):
+                node.body = node.body[1:] or [ast.Pass()]
+        texts.append(f"{games.plain_name(name)}\n{ast.unparse(tree)}\n")
+    return "".join(texts).encode()
+
+
+@dataclass
+class Played:
+    """What came of a batch."""
+
+    scores: NDArray[np.float64]
+    """[deal, seating, seat]"""
+    seconds: float
+    """Of one core, without compiling."""
+    thought: dict[str, list[float]]
+    """What each agent used: seconds, decisions, iterations; lists in the order of the agents."""
+    moves: list[list[list[int]]] = field(default_factory=list)
+    """[deal][seating], if they were asked for."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some deals of a match, as a worker gets them."""
+
+    match: Match
+    first_deal: int
+    deals: int
+    keep_moves: bool = False
+    code: str = ""
+    """The code that the results are filed under; a worker with other code refuses."""
+
+    def play(self) -> Played:
+        """Play all deals in every seating."""
+        match, rules = self.match, self.match.rules
+        if self.code and self.code != match.code:
+            raise InputError(
+                f"this worker has other code for {match.game} with {', '.join(match.agents)} than the "
+                f"program that sent the work; install the same version of Kibitz (and of the game's file) "
+                f"everywhere"
+            )
+        agents = [make_agent(spec, rules) for spec in match.agents]
+        spent = np.zeros((3, len(agents)))
+        scores = np.zeros((self.deals, match.games_a_deal, match.seats))
+        moves: list[list[list[int]]] = [[] for _ in range(self.deals if self.keep_moves else 0)]
+        began = time.perf_counter() - seconds_compiling()
+        for d in range(self.deals):
+            for s, seats in enumerate(match.places):
+                # Two seats of one agent need their own memory if it keeps a tree.
+                sitting = [
+                    agents[a] if seats.count(a) == 1 else make_agent(match.agents[a], rules) for a in seats
+                ]
+                before = [getattr(agent, "used", 0) for agent in sitting]
+                game = play_game(rules, sitting, match.seed, self.first_deal + d, s)
+                scores[d, s] = game.scores
+                for seat, a in enumerate(seats):
+                    used = getattr(sitting[seat], "used", 0) - before[seat]
+                    spent[:, a] += game.seconds[seat], game.decisions[seat], used
+                if self.keep_moves:
+                    moves[d].append(game.moves)
+        seconds = time.perf_counter() - seconds_compiling() - began
+        thought = dict(zip(("seconds", "decisions", "iterations"), spent.tolist(), strict=True))
+        return Played(scores, seconds, thought, moves)

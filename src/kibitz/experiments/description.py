@@ -1,0 +1,555 @@
+"""Experiments as data: a TOML text that says what to play, on how many deals, and what to ask of it.
+
+name = "budget"
+question = "What is a doubling of the iterations worth?"
+game = "briskola"
+games = 400
+
+[match.budget]
+agents = ["ismcts:{n}", "random"]
+grid.n = [100, 200, 400, 800]
+
+[[row]]
+match = "budget"
+measure = "points"
+
+[[figure]]
+kind = "curve"
+match = "budget"
+x = "n"
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kibitz.arena.play import Match
+from kibitz.arena.tally import MEASURES
+from kibitz.errors import BadOption, InputError, KibitzError, ParseError, UnknownName
+
+INTERVALS = ("deals", "bootstrap", "wilson", "exact")
+"""How an interval is made: over deals (Student, ratio), by bootstrap over deals, or over single games."""
+
+FIGURES = ("intervals", "curve", "heat", "bars", "distribution")
+
+GAP = "gap"
+"""The measure "share of the gap closed" needs three matches."""
+
+SHARES = ("win_rate", "decided", "unbeaten", "score")
+"""Measures that are shares of games: numbers from 0 to 1, shown as per cent."""
+
+
+@dataclass(frozen=True)
+class MatchGrid:
+    """A match, or one for every combination of the values in its grid."""
+
+    name: str
+    """The NAME of `[match.NAME]`."""
+    agents: tuple[str, ...]
+    """One agent per seat or team, the last one fills the rest; `{n}` stands for a value of the grid."""
+    game: str = ""
+    """The game; the experiment's, if not said."""
+    games: int = 0
+    """Of every cell, rounded up to whole deals; the experiment's, if not said."""
+    seed: int = 0
+    """Added to the experiment's seed. Matches with the same seed are played on the same deals."""
+    grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Names with lists of values: `grid.n = [100, 200]`; all combinations are played."""
+    until: str = ""
+    """`decided`: end when it is known whether the first agent makes more points than the others."""
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """The combinations of values, the last name running fastest."""
+        return [
+            dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())
+        ]
+
+    def match(self, values: dict[str, Any], seed: int) -> Match:
+        """The match of one combination."""
+        agents = tuple(fill(agent, values) for agent in self.agents)
+        return Match(fill(self.game, values), agents, seed + self.seed)
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """Everyone against everyone: ratings and a cross table."""
+
+    name: str
+    """The NAME of `[tournament.NAME]`."""
+    agents: tuple[str, ...]
+    """At least two, all different."""
+    game: str = ""
+    """The game; the experiment's, if not said."""
+    games: int = 0
+    """Of every pair; the experiment's, if not said."""
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """A line of the table, or one for every cell of a grid."""
+
+    match: str
+    """The match that it is about."""
+    measure: str = "points"
+    """What is asked of the agent, see below; `gap`: the share of the way from `base` to `ceiling`."""
+    agent: int = 0
+    """Whose; the first agent of the match is 0."""
+    cell: str = ""
+    """What the line is called; `{n}` is the value of n in the grid."""
+    name: str = ""
+    """A name by which notes and figures refer to the line."""
+    less: str = ""
+    """Another match on the same deals, whose value is taken off, deal by deal."""
+    base: str = ""
+    """For a gap: the match of the agent to improve on."""
+    ceiling: str = ""
+    """For a gap: the match of the cheating agent."""
+    of: str = "score"
+    """What a gap is measured in."""
+    interval: str = "deals"
+    """`deals` (Student's, or a ratio over deals), `bootstrap` (BCa, over deals), `wilson` or `exact`
+    (over games, where each deal is played once)."""
+    published: Any = None
+    """A number, or a list in the order of the grid; shares from 0 to 1."""
+    published_games: int = 0
+    """The number of games behind a published share, which has an error of its own."""
+    goal: float | None = None
+    """A value that one would like to reach."""
+    above: float | None = None
+    """Test whether the value is above this one; a p-value is given."""
+    test: str = ""
+    """`mcnemar`: test a difference of wins (`less`) game by game."""
+    holm: bool = False
+    """Correct the p-values for the number of cells."""
+    cause: str = ""
+    """Why it may differ from what was published; said if it does."""
+    digits: int | None = None
+    """Behind the point; if not said, one, or three for points of a game that has few."""
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """A picture of the results."""
+
+    kind: str
+    """`intervals` (of rows), `curve`, `bars` or `heat` (over a grid), `distribution` (of single games)."""
+    caption: str = ""
+    """What is said below it."""
+    rows: tuple[str, ...] = ()
+    """For intervals: the names of rows; all, if not said."""
+    match: str = ""
+    """For a curve, bars or a heat map: a match with a grid."""
+    matches: tuple[str, ...] = ()
+    """For a distribution: names of matches."""
+    measure: str = "points"
+    """What is shown."""
+    agent: int = 0
+    """Whose."""
+    x: str = ""
+    """The name in the grid that runs along the axis."""
+    y: str = ""
+    """The name that runs down a heat map, or has a line or bar for each of its values."""
+    label: str = ""
+    """What is written at the axis."""
+    mark: float | None = None
+    """For a distribution: a value to mark."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked, what is played for it, and what is shown."""
+
+    name: str
+    """The store knows it by this name; the file's, if not said."""
+    title: str = ""
+    """The heading of its table."""
+    question: str = ""
+    """What one wants to know."""
+    source: str = ""
+    """Where published figures are from."""
+    game: str = ""
+    """The game of all matches that do not say another."""
+    seed: int = 1
+    """Names the deals; the same seed gives the same table."""
+    games: int = 200
+    """Of every match, rounded up to whole deals."""
+    quick_games: int = 0
+    """With --quick; a tenth, if not said."""
+    published_games: int = 0
+    """With --scale 1; as many as `games`, if not said."""
+    core_seconds: float = 0.0
+    """What `games` games of every match cost, measured; for `kibitz reproduce`."""
+    notes: tuple[str, ...] = ()
+    """Said below the table; `{name}` is the measured value of the row with that name."""
+    matches: dict[str, MatchGrid] = field(default_factory=dict)
+    tournaments: dict[str, Tournament] = field(default_factory=dict)
+    rows: tuple[RowPlan, ...] = ()
+    figures: tuple[FigurePlan, ...] = ()
+    text: str = ""
+    """The description itself."""
+
+    def factor(self, scale: float | None, quick: bool) -> float:
+        """How many times `games` are played."""
+        if scale is not None:
+            return scale * (self.published_games or self.games) / self.games
+        return (self.quick_games or self.games / 10) / self.games if quick else 1.0
+
+    def grids(self) -> list[MatchGrid]:
+        """All matches: those described, and those of the tournaments."""
+        return [*self.matches.values(), *(g for t in self.tournaments.values() for g in pairings(t))]
+
+
+def pairings(tournament: Tournament) -> list[MatchGrid]:
+    """The matches of a tournament.
+
+    Where more than two sides play, a pair needs two matches: one of each against the others.
+    """
+    from kibitz import games
+
+    rules = games.load(tournament.game)
+    sides = len({int(rules.team(seat)) for seat in range(rules.seats)})
+    found = []
+    for first, second in itertools.combinations(range(len(tournament.agents)), 2):
+        for pair in ((first, second),) if sides == 2 else ((first, second), (second, first)):
+            agents = tuple(tournament.agents[i] for i in pair)
+            name = f"{tournament.name}/{pair[0]}-{pair[1]}"
+            found.append(MatchGrid(name, agents, tournament.game, tournament.games))
+    return found
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def read_file(path: Path) -> Experiment:
+    """The experiment that a file describes, checked."""
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"there is no file {path}; give the path of an experiment, such as budget.toml"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    return read(text, path.name, path.stem)
+
+
+def read(text: str, where: str, name: str = "") -> Experiment:
+    """The experiment that a text describes, checked: every name, number and agent string."""
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"{where} is no TOML: {error}") from error
+    table.setdefault("name", name)
+    matches = _tables(table.pop("match", {}), f"{where}: match")
+    tournaments = _tables(table.pop("tournament", {}), f"{where}: tournament")
+    rows = _list(table.pop("row", []), f"{where}: row")
+    figures = _list(table.pop("figure", []), f"{where}: figure")
+    top = _read(Experiment, table, where, without=("matches", "tournaments", "rows", "figures", "text"))
+    for given in (*matches.values(), *tournaments.values()):
+        given.setdefault("game", top.get("game", ""))
+        given.setdefault("games", top.get("games", Experiment.games))
+    experiment = Experiment(
+        **top,
+        matches={
+            key: MatchGrid(**_read(MatchGrid, {**given, "name": key}, f"{where}: match.{key}"))
+            for key, given in matches.items()
+        },
+        tournaments={
+            key: Tournament(**_read(Tournament, {**given, "name": key}, f"{where}: tournament.{key}"))
+            for key, given in tournaments.items()
+        },
+        rows=tuple(RowPlan(**_read(RowPlan, given, f"{where}: row {i}")) for i, given in enumerate(rows, 1)),
+        figures=tuple(
+            FigurePlan(**_read(FigurePlan, given, f"{where}: figure {i}"))
+            for i, given in enumerate(figures, 1)
+        ),
+        text=text,
+    )
+    _check(experiment, where)
+    return experiment
+
+
+def _tables(given: Any, where: str) -> dict[str, dict[str, Any]]:
+    if not isinstance(given, dict) or not all(isinstance(value, dict) for value in given.values()):
+        raise ParseError(f"{where} must be tables with names, such as [{where.split()[-1]}.first]")
+    return given
+
+
+def _list(given: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(value, dict) for value in given):
+        raise ParseError(f"{where} must be a list of tables: [[{where.split()[-1]}]]")
+    return given
+
+
+KINDS: dict[str, tuple[str, Any]] = {
+    "str": ("a text", lambda v: isinstance(v, str)),
+    "int": ("a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    "float": ("a number", lambda v: _is_number(v)),
+    "bool": ("true or false", lambda v: isinstance(v, bool)),
+    "tuple[str, ...]": (
+        "a list of texts",
+        lambda v: isinstance(v, list) and all(isinstance(x, str) for x in v),
+    ),
+    "dict[str, tuple[Any, ...]]": (
+        "a table of lists with at least one value each",
+        lambda v: isinstance(v, dict) and all(isinstance(x, list) and x for x in v.values()),
+    ),
+    "Any": ("a number or a list of numbers", lambda v: all(map(_is_number, flat(v)))),
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+def _read(cls: Any, table: dict[str, Any], where: str, without: Iterable[str] = ()) -> dict[str, Any]:
+    """The values of a table, each of the kind that the field of its name has."""
+    known = {f.name: f for f in fields(cls) if f.name not in without}
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            tables = ("match", "tournament", "row", "figure") if cls is Experiment else ()
+            raise UnknownName(f"key in {where}", key, [*known, *tables])
+        words, fits = KINDS[str(known[key].type).removesuffix(" | None")]
+        if not fits(value):
+            raise ParseError(f"{where}: {key} = {value!r} cannot be used; {key} is {words}")
+        if isinstance(value, list) and key != "published":
+            value = tuple(value)
+        values[key] = value
+    for name, f in known.items():
+        if f.default is MISSING and f.default_factory is MISSING and not values.get(name):
+            raise ParseError(f"{where} needs {name}: {KINDS[str(f.type)][0]}")
+    return values
+
+
+def flat(given: Any) -> list[Any]:
+    """The numbers in nested lists, in order.
+
+    >>> flat([[1, 2], [3]])
+    [1, 2, 3]
+    """
+    return [x for part in given for x in flat(part)] if isinstance(given, list) else [given]
+
+
+_BRACES = re.compile(r"\{([\w.-]+)\}")
+
+
+def fill(text: str, values: dict[str, Any]) -> str:
+    """Put values for the names in braces.
+
+    >>> fill("ismcts:{n}", {"n": 500})
+    'ismcts:500'
+    """
+    return _BRACES.sub(lambda found: _word(values[found[1]]), text)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check(experiment: Experiment, where: str) -> None:
+    """Whatever can be wrong is said before anything is played."""
+    if not re.fullmatch(r"[\w.-]+", experiment.name):
+        raise ParseError(f"{where}: name = '{experiment.name}' cannot be used; use letters, digits, - and _")
+    if not experiment.matches and not experiment.tournaments:
+        raise ParseError(f"{where} has nothing to play; describe a [match.NAME] or a [tournament.NAME]")
+    for number in ("games", "quick_games", "published_games"):
+        _check_games(getattr(experiment, number), number, where, least=int(number == "games"))
+    for name in (*experiment.matches, *experiment.tournaments):
+        if not re.fullmatch(r"[\w.-]+", name):
+            raise ParseError(f"{where}: '{name}' cannot be the name of a match; use letters, digits, - and _")
+    for grid in experiment.matches.values():
+        _check_grid(grid, experiment.seed, f"{where}: match.{grid.name}")
+    for tournament in experiment.tournaments.values():
+        _check_tournament(tournament, experiment.seed, f"{where}: tournament.{tournament.name}")
+    names: list[str] = []
+    for i, row in enumerate(experiment.rows, 1):
+        _check_row(row, experiment, f"{where}: row {i}")
+        if row.name in names:
+            raise ParseError(f"{where}: row {i} is the second one with the name '{row.name}'")
+        names += [row.name] if row.name else []
+    single = [
+        row.name for row in experiment.rows if row.name and len(experiment.matches[row.match].cells) == 1
+    ]
+    for note in experiment.notes:
+        _check_names(note, names, f"{where}: notes")
+        for name in set(_BRACES.findall(note)) - set(single):
+            raise ParseError(f"{where}: notes: {name} has a line for every cell of a grid, so no one value")
+    for i, figure in enumerate(experiment.figures, 1):
+        _check_figure(figure, experiment, f"{where}: figure {i}")
+
+
+def _check_games(games: int, key: str, where: str, least: int = 1) -> None:
+    if not least <= games <= 10**9:
+        raise ParseError(f"{where}: {key} = {games} cannot be used; give 1 to 1,000,000,000")
+
+
+def _check_tournament(tournament: Tournament, seed: int, where: str) -> None:
+    if len(tournament.agents) < 2 or len(set(tournament.agents)) < len(tournament.agents):
+        raise ParseError(f"{where} needs at least two agents, all of them different")
+    # As one match of the first agent, before the game is asked who plays whom.
+    _check_grid(MatchGrid("", tournament.agents[:1], tournament.game, tournament.games), seed, where)
+    for grid in pairings(tournament):
+        _check_grid(grid, seed, where)
+
+
+def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
+    if not grid.game:
+        raise ParseError(f'{where} has no game; write game = "briskola", here or for all matches at the top')
+    _check_games(grid.games, "games", where)
+    if grid.until not in ("", "decided"):
+        raise ParseError(f"{where}: until = '{grid.until}' cannot be used; write until = \"decided\"")
+    if grid.until and len(grid.agents) < 2:
+        raise ParseError(f"{where}: one agent alone decides nothing; give two, or leave until out")
+    asked = set(_BRACES.findall(" ".join([grid.game, *grid.agents])))
+    for name in sorted(asked ^ set(grid.grid)):
+        what = (
+            "has no values; add them to grid"
+            if name in asked
+            else "is used by no agent; write {" + name + "}"
+        )
+        raise ParseError(f"{where}: {name} {what}")
+    for values in grid.cells:
+        try:
+            grid.match(values, seed).check()
+        except KibitzError as error:
+            raise BadOption(f"{where}: {error}") from error
+
+
+def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
+    _check_choice(row.measure, [*MEASURES, GAP], "measure", where)
+    _check_choice(row.of, MEASURES, "measure", where)
+    _check_choice(row.interval, INTERVALS, "interval", where)
+    _check_choice(row.test or "mcnemar", ["mcnemar"], "test", where)
+    grid = _grid_of(row.match, experiment, where)
+    others = [row.less, row.base, row.ceiling]
+    if (row.measure == GAP) != (bool(row.base) and bool(row.ceiling)):
+        raise ParseError(f"{where}: measure = 'gap' goes with base and ceiling, the names of two matches")
+    if row.test and not row.less:
+        raise ParseError(f"{where}: test = 'mcnemar' compares two matches; name the other one: less = …")
+    if row.test and len(grid.agents) < 2:
+        raise ParseError(f"{where}: test = 'mcnemar' is about games won; one agent alone wins all or none")
+    if row.test and row.measure not in SHARES:
+        raise ParseError(f"{where}: test = 'mcnemar' is about games won, not about {row.measure}")
+    if row.measure == GAP and (row.less or row.above is not None):
+        raise ParseError(f"{where}: measure = 'gap' goes neither with less nor with above")
+    for other in filter(None, others):
+        _check_same_deals(grid, _grid_of(other, experiment, where), where)
+    if row.published is not None and len(flat(row.published)) not in (1, len(grid.cells)):
+        raise ParseError(
+            f"{where}: published has {len(flat(row.published))} numbers for {len(grid.cells)} cells "
+            f"of {row.match}"
+        )
+    _check_agent(row.agent, grid, where)
+    if row.interval in ("wilson", "exact") and (
+        row.less or row.measure not in ("win_rate", "decided", "unbeaten")
+    ):
+        what = "differences" if row.less else row.measure
+        raise ParseError(f"{where}: interval = '{row.interval}' is for shares of games, not for {what}")
+    _check_interval_of_decided(row, grid, where)
+    for name in filter(None, (row.match, *others)):
+        if _grid_of(name, experiment, where).until and (any(others) or row.above is not None):
+            raise ParseError(
+                f"{where}: {name} ends when it is decided, so nothing else can be tested with it; give it a "
+                f"fixed number of games"
+            )
+    if row.digits is not None and not 0 <= row.digits <= 10:
+        raise ParseError(f"{where}: digits = {row.digits} cannot be used; give 0 to 10")
+    _check_shares(row, where)
+    _check_names(row.cell, grid.grid, f"{where}: cell")
+
+
+def _check_interval_of_decided(row: RowPlan, grid: MatchGrid, where: str) -> None:
+    """A ratio of sums is no mean of deals."""
+    if row.measure == "decided" and (row.interval == "bootstrap" or row.less or grid.until):
+        raise ParseError(
+            f"{where}: 'decided' counts fewer games on some deals, so it has no value a deal; take 'score', "
+            f"which counts a draw as half"
+        )
+
+
+def _check_same_deals(grid: MatchGrid, other: MatchGrid, where: str) -> None:
+    """What is compared deal by deal has the same deals."""
+    if len(other.cells) not in (1, len(grid.cells)):
+        raise ParseError(f"{where}: {other.name} must have one cell, or as many as {grid.name}")
+    for i, values in enumerate(grid.cells):
+        one, two = grid.match(values, 0), other.match(other.cells[i % len(other.cells)], 0)
+        if (one.game, one.seed, len(one.agents)) != (two.game, two.seed, len(two.agents)):
+            raise ParseError(
+                f"{where}: {other.name} is not played on the deals of {grid.name}; both need the same game, "
+                f"seed and number of agents"
+            )
+
+
+def _check_shares(row: RowPlan, where: str) -> None:
+    """A share is a number from 0 to 1, whatever papers print."""
+    if row.measure in SHARES:
+        given = [("published", x) for x in flat(row.published) if x is not None]
+        given += [(key, x) for key, x in (("goal", row.goal), ("above", row.above)) if x is not None]
+        for key, x in given:
+            if not (-1 if row.less else 0) <= x <= 1:
+                raise ParseError(f"{where}: {key} = {x} is no share of games; {x} % is {x / 100:g}")
+    _check_games(row.published_games, "published_games", where, least=0)
+    if row.published_games and (row.measure not in SHARES or row.less):
+        raise ParseError(f"{where}: published_games goes with a published share of games")
+
+
+def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> None:
+    _check_choice(figure.kind, FIGURES, "kind", where)
+    _check_choice(figure.measure, MEASURES, "measure", where)
+    for name in figure.rows:
+        _check_choice(name, [row.name for row in experiment.rows if row.name], "row", where)
+    for name in (*figure.matches, *filter(None, [figure.match])):
+        _check_agent(figure.agent, _grid_of(name, experiment, where), where)
+    if figure.kind == "intervals":
+        shown = [row for row in experiment.rows if not figure.rows or row.name in figure.rows]
+        if not shown:
+            raise ParseError(f"{where}: there are no rows to show; describe a [[row]]")
+        if len({row.measure in (*SHARES, GAP) for row in shown}) > 1:
+            raise ParseError(
+                f'{where}: per cent and points do not go on one axis; name the rows to show: rows = ["…"]'
+            )
+    if figure.kind in ("curve", "heat", "bars"):
+        grid = _grid_of(figure.match, experiment, where)
+        for axis in ("x", "y") if figure.kind == "heat" or figure.y else ("x",):
+            _check_choice(getattr(figure, axis), grid.grid, f"name for {axis}", where)
+        if left := [name for name in grid.grid if name not in (figure.x, figure.y)]:
+            raise ParseError(
+                f"{where}: {left[0]} varies in {grid.name} too; "
+                + (f'write y = "{left[0]}"' if not figure.y else "show it in a match of its own")
+            )
+        if figure.x == figure.y:
+            raise ParseError(f"{where}: x and y are both {figure.x}; name two")
+        if figure.kind == "curve" and not all(isinstance(x, int | float) for x in grid.grid[figure.x]):
+            raise ParseError(f"{where}: {figure.x} has values that are no numbers; take kind = 'bars'")
+    if figure.kind == "distribution" and not figure.matches:
+        raise ParseError(f"{where}: a distribution needs matches, a list of names")
+
+
+def _check_agent(agent: int, grid: MatchGrid, where: str) -> None:
+    if not 0 <= agent < len(grid.agents):
+        raise ParseError(f"{where}: there is no agent {agent} in match {grid.name}; the first one is 0")
+
+
+def _grid_of(name: str, experiment: Experiment, where: str) -> MatchGrid:
+    _check_choice(name, experiment.matches, "match", where)
+    return experiment.matches[name]
+
+
+def _check_choice(given: str, known: Iterable[str], kind: str, where: str) -> None:
+    if given not in known:
+        raise UnknownName(f"{kind} in {where}", given, known)
+
+
+def _check_names(text: str, known: Iterable[str], where: str) -> None:
+    for name in _BRACES.findall(text):
+        _check_choice(name, known, "name", where)

@@ -1,0 +1,603 @@
+"""From the scores in a store to what an experiment answers: rows, verdicts, tables, figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import plots
+from kibitz.arena import statistics
+from kibitz.arena.laboratory import Order, stops_at
+from kibitz.arena.play import Match
+from kibitz.arena.statistics import Estimate
+from kibitz.arena.store import Cost, Store
+from kibitz.arena.tally import MEASURES, Tally, points_in_games
+from kibitz.experiments.description import (
+    GAP,
+    SHARES,
+    Experiment,
+    FigurePlan,
+    MatchGrid,
+    RowPlan,
+    Tournament,
+    fill,
+    flat,
+    pairings,
+)
+
+UNKNOWN = Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How an experiment was run: what its table depends on, and what made it."""
+
+    factor: float
+    seed: int
+    command: str
+    versions: dict[str, Any]
+    numbers: list[int]
+    """Of the matches in the store, in the order of the experiment's grids."""
+
+    to_dict = asdict
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published figure beside the measured one, or a question with its answer."""
+
+    experiment: str
+    cell: str
+    published: float | None
+    measured: Estimate
+    n: int
+    verdict: str
+    scale: float = 1.0
+    digits: int = 1
+    unit: str = ""
+    p_value: float | None = None
+    name: str = ""
+
+    @property
+    def published_text(self) -> str:
+        return "–" if self.published is None else f"{self.scale * self.published:.{self.digits}f}{self.unit}"
+
+    @property
+    def measured_text(self) -> str:
+        if math.isnan(self.measured.mean):
+            return "–"
+        return f"{self.measured.text(self.scale, self.digits)}{self.unit}"
+
+    @property
+    def verdict_text(self) -> str:
+        return self.verdict if self.p_value is None else f"{self.verdict} (p = {self.p_value:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "experiment": self.experiment,
+            "cell": self.cell,
+            "published": self.published,
+            "measured": self.measured.mean,
+            "ci": list(self.measured.ci),
+            "n": self.n,
+            "verdict": self.verdict,
+            "p_value": self.p_value,
+        }
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts; the first column names the line."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass
+class Result:
+    """What an experiment has shown so far."""
+
+    experiment: Experiment
+    run: Run
+    rows: list[Row]
+    tables: list[Table]
+    ratings: dict[str, dict[str, Estimate]]
+    """Of every tournament, by agent, the best first."""
+    findings: list[str]
+    figures: list[tuple[str, str]]
+    """(caption, SVG)"""
+    games: int
+    games_wanted: int
+    core_seconds: float
+    cost: Table
+
+    @property
+    def name(self) -> str:
+        return self.experiment.name
+
+    @property
+    def title(self) -> str:
+        return self.experiment.title or self.experiment.name
+
+    @property
+    def is_finished(self) -> bool:
+        return self.games >= self.games_wanted
+
+    @property
+    def state(self) -> str:
+        """In a word: whether what was published was found again."""
+        beside = [row.verdict for row in self.rows if row.published is not None]
+        if not self.is_finished:
+            return f"{self.games:,} of {self.games_wanted:,} games" if self.games else "not run"
+        if not beside:
+            return "done"
+        return "reproduced" if set(beside) == {"agrees"} else "differs"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "title": self.title,
+            "question": self.experiment.question,
+            "source": self.experiment.source,
+            "state": self.state,
+            "games": self.games,
+            "games_wanted": self.games_wanted,
+            "core_seconds": self.core_seconds,
+            "rows": [row.to_dict() for row in self.rows],
+            "tables": [asdict(table) for table in self.tables],
+            "ratings": {
+                name: [{"agent": agent, "rating": r.mean, "ci": list(r.ci)} for agent, r in found.items()]
+                for name, found in self.ratings.items()
+            },
+            "findings": self.findings,
+            "command": self.run.command,
+            "seed": self.run.seed,
+            "versions": self.run.versions,
+        }
+
+
+@dataclass
+class Cell:
+    """One match of a grid, and what is known of it."""
+
+    values: dict[str, Any]
+    order: Order
+    deals: int
+    """As many as its question needed, or as were wanted."""
+    scores: NDArray[np.float64]
+    cost: Cost
+
+    @property
+    def match(self) -> Match:
+        return self.order.match
+
+    @cached_property
+    def tally(self) -> Tally:
+        return Tally.of(self.match, self.scores)
+
+    def estimate(self, measure: str, agent: int, interval: str = "deals") -> Estimate:
+        """A measure with an interval that holds though its own result has stopped the match."""
+        return self.tally.estimate(measure, agent, "any time" if self.order.until_decided else interval)
+
+    @property
+    def games(self) -> int:
+        return len(self.scores) * self.match.games_a_deal
+
+    @property
+    def games_wanted(self) -> int:
+        return self.deals * self.match.games_a_deal
+
+
+def orders(experiment: Experiment, factor: float, seed: int) -> list[tuple[MatchGrid, dict[str, Any], Order]]:
+    """All matches of an experiment at a size: grid, values, order."""
+    found = []
+    for grid in experiment.grids():
+        for values in grid.cells:
+            match = grid.match(values, seed)
+            deals = match.deals_for(max(1, round(grid.games * factor)))
+            found.append((grid, values, Order(match, deals, bool(grid.until))))
+    return found
+
+
+def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
+    """What the store knows about an experiment."""
+    cells: dict[str, list[Cell]] = {}
+    for (grid, values, order), number in zip(
+        orders(experiment, run.factor, run.seed), run.numbers, strict=True
+    ):
+        scores = store.scores(number, order.deals)
+        deals = stops_at(order, scores)
+        cells.setdefault(grid.name, []).append(
+            Cell(values, order, deals, scores[:deals], store.cost(number, deals))
+        )
+    rows: list[Row] = []
+    findings: list[str] = []
+    for plan in experiment.rows:
+        made = _rows(experiment, plan, cells)
+        rows += made
+        if plan.cause and any(
+            row.verdict in ("lower than published", "higher than published") for row in made
+        ):
+            findings.append(plan.cause)
+    told = {row.name: row.measured_text for row in rows if row.name}
+    findings += [fill(note, told) for note in experiment.notes]
+    tables: list[Table] = []
+    ratings: dict[str, dict[str, Estimate]] = {}
+    for name, tournament in experiment.tournaments.items():
+        ratings[name], standings = _standings(tournament, cells)
+        tables += standings
+    everything = [cell for group in cells.values() for cell in group]
+    return Result(
+        experiment,
+        run,
+        rows,
+        tables,
+        ratings,
+        findings,
+        [figure for plan in experiment.figures for figure in _figure(experiment, plan, cells, rows)],
+        sum(cell.games for cell in everything),
+        sum(cell.games_wanted for cell in everything),
+        sum(cell.cost.seconds for cell in everything),
+        _cost_table(everything),
+    )
+
+
+# --- rows ------------------------------------------------------------------------------------------
+
+
+def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -> list[Row]:
+    """One row for every cell of a grid."""
+    group = cells[plan.match]
+    published = flat(plan.published) if plan.published is not None else [None]
+    measured = [_measure(plan, i, cells) for i in range(len(group))]
+    p_values = [_p_value(plan, i, cells) for i in range(len(group))]
+    if plan.holm:
+        p_values = [
+            None if p is None else float(q)
+            for p, q in zip(
+                p_values, statistics.holm([math.nan if p is None else p for p in p_values]), strict=True
+            )
+        ]
+    is_share = plan.measure in (*SHARES, GAP)
+    rows = []
+    for i, cell in enumerate(group):
+        known = published[i % len(published)]
+        estimate, p_value = measured[i], p_values[i]
+        rows.append(
+            Row(
+                experiment.name,
+                fill(plan.cell, cell.values) or _label(plan, cell, cells),
+                known,
+                estimate,
+                int(cell.tally.played[:, plan.agent].sum()),
+                _verdict(plan, known, estimate, p_value) if _is_run(plan, i, cells) else "not run",
+                100.0 if is_share else 1.0,
+                plan.digits if plan.digits is not None else 1 if is_share or _is_coarse(cell) else 3,
+                " %" if is_share else "",
+                p_value,
+                plan.name,
+            )
+        )
+    return rows
+
+
+def _is_coarse(cell: Cell) -> bool:
+    """Whether a tenth of a point is little in this game."""
+    low, high = cell.tally.score_range
+    return high - low >= 10
+
+
+def _label(plan: RowPlan, cell: Cell, cells: dict[str, list[Cell]]) -> str:
+    agents = list(cell.match.agents)
+    me = agents.pop(plan.agent)
+    against = f" against {' and '.join(dict.fromkeys(agents))}" if agents else ""
+    if plan.measure == GAP:
+        return f"{me}{against}: share of the gap to {cells[plan.ceiling][0].match.agents[plan.agent]}"
+    less = f" less {cells[plan.less][0].match.agents[plan.agent]}" if plan.less else ""
+    return f"{me}{less}{against}: {MEASURES[plan.measure]}"
+
+
+def _other(name: str, i: int, cells: dict[str, list[Cell]]) -> Cell:
+    return cells[name][i % len(cells[name])]
+
+
+def _together(*arrays: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """The same deals of several matches."""
+    deals = min(map(len, arrays))
+    return [array[:deals] for array in arrays]
+
+
+def _is_run(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> bool:
+    """Whether every match that a row needs has been played, at least in part."""
+    names = filter(None, (plan.match, plan.less, plan.base, plan.ceiling))
+    return all(len(_other(name, i, cells).scores) for name in names)
+
+
+def _measure(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> Estimate:
+    cell = cells[plan.match][i]
+    if not _is_run(plan, i, cells):
+        return UNKNOWN
+    if plan.measure == GAP:
+        values = np.stack(
+            _together(
+                *(
+                    _other(name, i, cells).tally.per_deal(plan.of, plan.agent)
+                    for name in (plan.base, plan.match, plan.ceiling)
+                )
+            )
+        )
+        return statistics.share_of_gap(*values[:, np.isfinite(values).all(axis=0)])
+    if plan.less:
+        difference = _difference(plan, i, cells)
+        interval = statistics.bootstrap_of_deals if plan.interval == "bootstrap" else statistics.mean_of_deals
+        return interval(difference)
+    if plan.interval in ("wilson", "exact") and not cell.order.until_decided:
+        won, played = _counts(plan, cell)
+        return (statistics.wilson if plan.interval == "wilson" else statistics.exact_binomial)(won, played)
+    return cell.estimate(plan.measure, plan.agent, plan.interval)
+
+
+def _counts(plan: RowPlan, cell: Cell) -> tuple[int, int]:
+    """Games that count as won, and games."""
+    tally, agent = cell.tally, plan.agent
+    won, drawn, played = (int(x[:, agent].sum()) for x in (tally.wins, tally.draws, tally.played))
+    return {"decided": (won, played - drawn), "unbeaten": (won + drawn, played)}.get(
+        plan.measure, (won, played)
+    )
+
+
+def _difference(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> NDArray[np.float64]:
+    ours, theirs = _together(
+        *(_other(name, i, cells).tally.per_deal(plan.measure, plan.agent) for name in (plan.match, plan.less))
+    )
+    difference = ours - theirs
+    return difference[np.isfinite(difference)]
+
+
+def _p_value(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> float | None:
+    cell = cells[plan.match][i]
+    if not _is_run(plan, i, cells):
+        return None
+    if plan.test == "mcnemar":
+        other = _other(plan.less, i, cells)
+        ours, theirs = _together(*(wins_of(c.match, c.scores, plan.agent) for c in (cell, other)))
+        return statistics.mcnemar(ours.ravel() > 0, theirs.ravel() > 0).p_value
+    if plan.published is not None and plan.published_games and plan.interval in ("wilson", "exact"):
+        known = flat(plan.published)
+        share = known[i % len(known)]
+        return statistics.two_shares(*_counts(plan, cell), share * plan.published_games, plan.published_games)
+    if plan.above is None:
+        return None
+    if plan.interval in ("wilson", "exact"):
+        return statistics.share_above(*_counts(plan, cell), plan.above)
+    if plan.less:
+        return statistics.mean_above(_difference(plan, i, cells), plan.above)
+    values = cell.tally.per_deal(plan.measure, plan.agent)
+    return statistics.mean_above(values[np.isfinite(values)], plan.above)
+
+
+def wins_of(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    """Whether an agent has won, [deal, seating]."""
+    rivals = [[seat for seat in range(match.seats) if seats[seat] != agent] for seats in match.places]
+    mine = [[seat for seat in range(match.seats) if seats[seat] == agent] for seats in match.places]
+    best = [scores[:, s, mine[s]].max(axis=1) - scores[:, s, rivals[s]].max(axis=1) for s in range(len(mine))]
+    return (np.stack(best, axis=1) > 0).astype(float)
+
+
+def _verdict(plan: RowPlan, published: float | None, measured: Estimate, p_value: float | None) -> str:
+    """What the interval, or the test, says."""
+    if not measured.n:
+        return "–"  # no game was decided
+    if published is not None:
+        return verdict(published, measured, plan.published_games)
+    if plan.goal is not None:
+        says = verdict(plan.goal, measured)
+        return {"agrees": "within the interval", "lower than published": "missed"}.get(says, "surpassed")
+    if plan.test and p_value is not None:
+        return "not decided" if p_value >= 0.05 else "stronger" if measured.mean > 0 else "weaker"
+    if p_value is not None:
+        return "yes" if p_value < 0.05 else "not shown"
+    if plan.less or plan.measure == "lead":
+        return "stronger" if measured.low > 0 else "weaker" if measured.high < 0 else "not decided"
+    return "–"
+
+
+def verdict(published: float, measured: Estimate, published_games: int = 0) -> str:
+    """What the interval says about a published figure, and its own, if it is a share of games."""
+    low, high = measured.low, measured.high
+    if published_games:  # as Newcombe's interval of a difference: the distances add as squares
+        known = statistics.wilson(published * published_games, published_games)
+        low = measured.mean - math.hypot(measured.mean - low, known.high - published)
+        high = measured.mean + math.hypot(high - measured.mean, published - known.low)
+    if low <= published <= high:
+        return "agrees"
+    return "lower than published" if high < published else "higher than published"
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+def _cost_table(cells: Sequence[Cell]) -> Table:
+    rows = []
+    for cell in cells:
+        thought = cell.cost.thought
+        milliseconds = [
+            f"{1000 * seconds / decisions:.3g}" if decisions else "–"
+            for seconds, decisions in zip(
+                thought.get("seconds", []), thought.get("decisions", []), strict=True
+            )
+        ]
+        name = " – ".join(cell.match.agents)
+        rows.append([name, f"{cell.games:,}", f"{cell.cost.seconds:.1f}", " / ".join(milliseconds)])
+    return Table("What it cost", ["match", "games", "core seconds", "ms a decision"], rows)
+
+
+def _standings(
+    tournament: Tournament, cells: dict[str, list[Cell]]
+) -> tuple[dict[str, Estimate], list[Table]]:
+    """Ratings, and the cross table in their order."""
+    n = len(tournament.agents)
+    pairs: list[tuple[int, int]] = []
+    shares: list[NDArray[np.float64]] = []
+    for grid in pairings(tournament):
+        first, second = map(int, grid.name.rpartition("/")[2].split("-"))
+        (cell,) = cells[grid.name]
+        share = duels(cell.match, cell.scores)
+        if (second, first) in pairs:  # more than two sides: the other half of the pair
+            at = pairs.index((second, first))
+            ours, theirs = _together(shares[at], share)
+            shares[at] = (ours + 1 - theirs) / 2
+        else:
+            pairs.append((first, second))
+            shares.append(share)
+    deals = max(map(len, shares))
+    if deals == 0:
+        return {}, []
+    per_deal = np.full((deals, len(pairs)), np.nan)
+    for column, share in enumerate(shares):
+        per_deal[: len(share), column] = share
+    ratings = statistics.bradley_terry(n, pairs, per_deal)
+    order = sorted(range(n), key=lambda agent: -ratings[agent].mean)
+    against = {}
+    for (first, second), share in zip(pairs, shares, strict=True):
+        against[first, second], against[second, first] = _share(share), _share(1 - share)
+    score = {}
+    for a in range(n):
+        met = [against[a, b].mean for b in range(n) if b != a and against[a, b].n]
+        score[a] = f"{100 * np.mean(met):.1f}" if met else "–"
+    standing = [[tournament.agents[a], ratings[a].text(1, 0), score[a], f"{len(shares[0]):,}"] for a in order]
+    cross = [
+        [
+            tournament.agents[a],
+            *("·" if a == b else against[a, b].text(100, 1) if against[a, b].n else "–" for b in order),
+        ]
+        for a in order
+    ]
+    return {tournament.agents[a]: ratings[a] for a in order}, [
+        Table(
+            f"Ratings in {tournament.game} (Elo, mean 0; 95 %)",
+            ["agent", "rating", "% of games, a draw as half", "deals a pair"],
+            standing,
+        ),
+        Table(
+            "Cross table: % of games of the line's agent against the column's, a draw as half",
+            ["agent", *(str(place) for place in range(1, n + 1))],
+            [[f"{place}. {row[0]}", *row[1:]] for place, row in enumerate(cross, 1)],
+        ),
+    ]
+
+
+def _share(per_deal: NDArray[np.float64]) -> Estimate:
+    """A share of games with its interval, from the share of every deal's, which has more than one."""
+    return statistics.share_of_deals(2 * per_deal, np.full(len(per_deal), 2.0))
+
+
+def duels(match: Match, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of meetings of the first agent's seats with the others' that it wins, one number a deal."""
+    shares = []
+    for s, seats in enumerate(match.places):
+        for mine in (seat for seat in range(match.seats) if seats[seat] == 0):
+            for other in (seat for seat in range(match.seats) if seats[seat] != 0):
+                ahead = scores[:, s, mine] - scores[:, s, other]
+                shares.append(0.5 + 0.5 * np.sign(ahead))
+    return np.mean(shares, axis=0)
+
+
+# --- figures ---------------------------------------------------------------------------------------
+
+
+def _figure(
+    experiment: Experiment, plan: FigurePlan, cells: dict[str, list[Cell]], rows: Sequence[Row]
+) -> list[tuple[str, str]]:
+    """The picture, or none while there is nothing to show."""
+    is_share = plan.measure in SHARES
+    scale = 100.0 if is_share else 1.0
+    label = plan.label or MEASURES[plan.measure] + (", %" if is_share else "")
+    if plan.kind == "intervals":
+        shown = [row for row in rows if row.measured.n and (not plan.rows or row.name in plan.rows)]
+        if not shown:
+            return []
+        label = plan.label or (shown[0].unit.strip() or "points a game")
+        svg = plots.intervals(
+            [row.cell for row in shown], [row.measured for row in shown], [row.published for row in shown],
+            label, shown[0].scale,
+        )  # fmt: skip
+        return [(plan.caption, svg)]
+    if plan.kind == "distribution":
+        played = [cell for name in plan.matches for cell in cells[name] if len(cell.scores)]
+        samples = {
+            name: points_in_games(cell.match, cell.scores, plan.agent)
+            for name, cell in zip(_names(played, plan.agent), played, strict=True)
+        }
+        svg = plots.distributions(samples, plan.label or "points in a game", plan.mark) if samples else ""
+        return [(plan.caption, svg)] if svg else []
+    known = [cell for cell in cells[plan.match] if len(cell.scores)]
+    if not known:
+        return []
+    published = _published_cells(experiment, plan, cells)
+    estimates = [cell.estimate(plan.measure, plan.agent) for cell in known]
+    if plan.kind == "heat":
+        return [(plan.caption, _heat(plan, cells[plan.match], published, label, scale))]
+    lines: dict[str, list[tuple[float, Estimate]]] = {}
+    for cell, estimate in zip(known, estimates, strict=True):
+        line = (
+            f"{plan.y} = {cell.values[plan.y]}" if plan.y else cell.match.agents[plan.agent].partition(":")[0]
+        )
+        lines.setdefault(line, []).append((cell.values[plan.x], estimate))
+    if plan.kind == "bars":
+        groups = [f"{plan.x} = {value}" for value in experiment.matches[plan.match].grid[plan.x]]
+        whole = {
+            line: [dict(points).get(value, UNKNOWN) for value in experiment.matches[plan.match].grid[plan.x]]
+            for line, points in lines.items()
+        }
+        return [(plan.caption, plots.bars(groups, whole, label, scale))]
+    old: dict[str, list[tuple[float, float]]] = {}
+    for cell, figure in zip(cells[plan.match], published, strict=True):
+        if figure is not None:
+            line = f"{plan.y} = {cell.values[plan.y]}" if plan.y else next(iter(lines))
+            old.setdefault(line, []).append((cell.values[plan.x], figure))
+    return [(plan.caption, plots.curves(lines, plan.x, label, scale, old or None))]
+
+
+def _published_cells(
+    experiment: Experiment, plan: FigurePlan, cells: dict[str, list[Cell]]
+) -> list[float | None]:
+    """The published figure of every cell of a grid, if a row gives them."""
+    for row in experiment.rows:
+        if (row.match, row.measure) == (plan.match, plan.measure) and row.published is not None:
+            figures = flat(row.published)
+            return [figures[i % len(figures)] for i in range(len(cells[plan.match]))]
+    return [None] * len(cells[plan.match])
+
+
+def _heat(
+    plan: FigurePlan, group: Sequence[Cell], published: Sequence[float | None], label: str, scale: float
+) -> str:
+    columns = list(dict.fromkeys(cell.values[plan.x] for cell in group))
+    lines = list(dict.fromkeys(cell.values[plan.y] for cell in group))
+    measured, known = (np.full((len(lines), len(columns)), np.nan) for _ in range(2))
+    for cell, figure in zip(group, published, strict=True):
+        at = lines.index(cell.values[plan.y]), columns.index(cell.values[plan.x])
+        known[at] = math.nan if figure is None else scale * figure
+        if len(cell.scores):
+            measured[at] = scale * cell.estimate(plan.measure, plan.agent).mean
+    panels = [("published", known)] if np.isfinite(known).any() else []
+    panels.append(("measured", measured))
+    return plots.heat_map(list(map(str, lines)), list(map(str, columns)), panels, plan.y, plan.x, label)
+
+
+def _names(cells: Sequence[Cell], agent: int) -> list[str]:
+    """What tells cells apart: the agent, or the whole table where he sits at several."""
+    names = [cell.match.agents[agent] for cell in cells]
+    if len(set(names)) < len(names):
+        names = [" – ".join(cell.match.agents) for cell in cells]
+    if len(set(names)) < len(names):
+        names = [f"{name}, {c.match.game}, seed {c.match.seed}" for name, c in zip(names, cells, strict=True)]
+    return names
