@@ -53,7 +53,8 @@ standard error. `--json` prints one JSON document instead of the table, with the
 | 130 | interrupted; what was finished is in the store, and `match` prints it |
 
 An error is one line on standard error that says what was given, what is wrong and what would be
-right. With `--json` it is one JSON object there, of schema `kibitz.error/1`.
+right. With `--json` it is one JSON object there, of schema `kibitz.error/1`. A misspelt option is told
+in some lines about the usage.
 
 Compiled code is kept in the user's cache folder, results of experiments in the user's data folder. The
 environment variables `KIBITZ_CACHE_DIR` and `KIBITZ_DATA_DIR` name others.

@@ -191,8 +191,8 @@ TWO = ("briskola", "rule-based", "random")
         (("reproduce", "karamatic", "--out", "no/such/folder/page.html"), 3, "no folder"),
         (("reproduce", "karamatic", "--out", "."), 3, "is a folder"),
         (("reproduce", "karamatic", "--store", "no/such/a.db"), 3, "no folder"),
-        (("tournament", "briskola", "random"), 3, "at least two agents"),
-        (("tournament", "briskola", "random", "random"), 3, "all of them different"),
+        (("tournament", "briskola", "random"), 2, "at least two agents"),
+        (("tournament", "briskola", "random", "random"), 2, "all of them different"),
         (("tournament", "briskola", "random", "randm"), 2, "did you mean 'random'"),
         (("tournament", "brisola", "random", "flat:9"), 2, "did you mean 'briskola'"),
         (("tournament", *TWO, "--games", "0"), 2, "--games"),
@@ -538,7 +538,7 @@ def test_an_experiment_in_numbers(small, tmp_path):
     arguments = ("experiment", "run", small, "--jobs", 1, "--store", store)
     found = document(*arguments)
     assert (found["name"], found["state"], found["games"], found["seed"]) == ("small", "done", 40, 1)
-    assert found["command"] == "kibitz experiment run small.toml"
+    assert found["command"] == f"kibitz experiment run small.toml --store={store}"
     assert found["versions"]["kibitz"] == kibitz.__version__
     (row,) = found["rows"]
     assert row["n"] == 40
@@ -549,9 +549,41 @@ def test_an_experiment_in_numbers(small, tmp_path):
     # Another seed: other deals, but the same agents.
     other = document(*arguments, "--seed", 9, "--quick")
     assert (other["seed"], other["games"]) == (9, 4)
-    assert other["command"] == "kibitz experiment run small.toml --quick --seed=9"
+    assert other["command"] == f"kibitz experiment run small.toml --quick --seed=9 --store={store}"
     assert len(batches(store)) > len(there)
     assert not (tmp_path / "data").exists()
+
+
+def test_a_game_is_looked_for_beside_the_experiment(tmp_path, monkeypatch):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "card.py").write_text(
+        (Path(__file__).parents[1] / "examples" / "high_card.py").read_text(encoding="utf-8")
+    )
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'game = "card.py"\ngames = 4\n[match.a]\nagents = ["random", "random"]\n[[row]]\nmatch = "a"\n'
+    )
+    monkeypatch.chdir(tmp_path / "there")
+    arguments = ("experiment", "run", file, "--jobs", 1, "--store", tmp_path / "a.db")
+    assert document(*arguments)["games"] == 4
+    there = batches(tmp_path / "a.db")
+    monkeypatch.chdir(tmp_path)  # from another folder: the same match
+    assert document(*arguments)["games"] == 4
+    assert batches(tmp_path / "a.db") == there
+    monkeypatch.chdir("/")
+    (found,) = document("report", tmp_path / "a.db")["experiments"]
+    assert found["games"] == 4
+
+
+def test_a_game_that_was_not_kept_is_not_replayed_by_other_code(small, tmp_path, monkeypatch):
+    store = tmp_path / "a.db"
+    with monkeypatch.context() as yesterday:
+        yesterday.setattr(play, "_code_of", lambda modules: b"other rules")
+        assert call("match", *TWO, "--games", 2, "--store", store).returncode == 0
+        assert call("replay", store, "--match", 1).returncode == 0
+    done = call("replay", store, "--match", 1)
+    assert done.returncode == 3
+    assert "have changed" in done.stderr
 
 
 def test_results_of_other_code_are_not_mixed_with_new_ones(small, tmp_path, monkeypatch):
@@ -664,7 +696,7 @@ def test_a_tournament_answers(tmp_path):
     found = document(*arguments)
     assert batches(store) == there
     assert (found["state"], found["games"]) == ("done", 24)
-    command = "kibitz tournament briskola rule-based random flat:10 --games=8 --seed=0"
+    command = f"kibitz tournament briskola rule-based random flat:10 --games=8 --seed=0 --store={store}"
     assert found["command"] == command
     ratings, cross = found["tables"]
     assert sorted(row[0] for row in ratings["rows"]) == ["flat:10", "random", "rule-based"]

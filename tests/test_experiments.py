@@ -29,6 +29,7 @@ A = '[match.a]\nagents = ["rule-based", "random"]\n'
 B = '[match.b]\nagents = ["flat:5", "random"]\n'
 GRID = '[match.g]\nagents = ["flat:{n}", "random"]\ngrid.n = [1, 2, 3]\n'
 WORDS = '[match.w]\nagents = ["{who}", "random"]\ngrid.who = ["random", "rule-based"]\n'
+ONCE = A + "rotate = false\n"  # every deal is played in one seating
 ALONE = '[match.alone]\nagents = ["random"]\n'
 OTHER = '[match.other]\nagents = ["rule-based", "random"]\nseed = 1\n'
 BASE = TOP + A + B + GRID + WORDS + ALONE + OTHER
@@ -418,6 +419,7 @@ def kept(text, given, factor=1.0, seed=None, **noted):
 
 
 DEALS = scores((70, 50), (60, 80), (90, 100), (60, 60))
+SINGLE = np.array([[[p, 120 - p]] for p in (70, 50, 60, 80, 90, 100, 60, 60)], float)  # the same games
 # The first agent's                wins [1, 1, 2, 0], draws [0, 1, 0, 2], points [60, 70, 95, 60] a game
 VALUES = {
     "win_rate": 4 / 8,
@@ -477,7 +479,7 @@ def test_the_other_agent_has_the_rest():
 )
 @pytest.mark.parametrize("interval", ["wilson", "exact"])
 def test_intervals_over_games(measure, won, played, interval):
-    found = one(TOP + A + row(f'measure = "{measure}"\ninterval = "{interval}"'), {"a": DEALS})
+    found = one(TOP + ONCE + row(f'measure = "{measure}"\ninterval = "{interval}"'), {"a": SINGLE})
     known = stats.binomtest(won, played).proportion_ci(method=interval)
     assert found.measured.ci == pytest.approx((known.low, known.high))
     assert found.measured.mean == pytest.approx(won / played)
@@ -516,10 +518,31 @@ def test_less_takes_off_deal_by_deal():
     assert shares.measured_text.endswith(" %")
 
 
-@pytest.mark.parametrize("more", ['less = "b"', 'interval = "bootstrap"'])
-def test_decided_games_have_no_value_a_deal(more):
+def test_decided_games_have_no_value_a_deal():
     with pytest.raises(ParseError, match="take 'score'"):
-        one(TOP + A + B + row('measure = "decided"\n' + more), {"a": DEALS, "b": LESS})
+        one(TOP + A + B + row('measure = "decided"\nless = "b"'), {"a": DEALS, "b": LESS})
+
+
+def test_the_bootstrap_of_decided_games_is_about_the_same_share():
+    found = one(TOP + A + row('measure = "decided"\ninterval = "bootstrap"'), {"a": DEALS})
+    assert found.measured.mean == pytest.approx(VALUES["decided"])
+
+
+@pytest.mark.parametrize("interval", ["wilson", "exact"])
+def test_intervals_over_games_need_deals_that_are_played_once(interval):
+    with pytest.raises(ParseError, match="rotate = false"):
+        one(TOP + A + row(f'measure = "win_rate"\ninterval = "{interval}"'), {"a": DEALS})
+
+
+@pytest.mark.parametrize("other", ["published = 0.5", "goal = 0.5"])
+def test_a_row_asks_one_question(other):
+    with pytest.raises(ParseError, match="make two rows"):
+        one(TOP + A + row(f'measure = "win_rate"\nabove = 0.4\n{other}'), {"a": DEALS})
+
+
+def test_deals_that_all_agree_say_nothing_of_their_spread():
+    found = one(TOP + A + B + row('less = "b"'), {"a": DEALS, "b": DEALS})
+    assert (found.measured_text, found.verdict) == ("0.0 (–)", "not decided")
 
 
 @pytest.mark.parametrize("more", ["above = 0", 'less = "b"', 'measure = "gap"\nbase = "b"\nceiling = "b"'])
@@ -581,14 +604,16 @@ def test_above_is_tested_on_one_side():
         assert found.verdict_text == f"{says} (p = {found.p_value:.3g})"
     for interval in ("wilson", "exact"):
         found = one(
-            TOP + A + row(f'measure = "unbeaten"\ninterval = "{interval}"\nabove = 0.5'), {"a": DEALS}
+            TOP + ONCE + row(f'measure = "unbeaten"\ninterval = "{interval}"\nabove = 0.5'), {"a": SINGLE}
         )
         assert found.p_value == pytest.approx(stats.binomtest(7, 8, 0.5, "greater").pvalue)
         assert found.verdict == "yes"
     found = one(TOP + A + B + row('less = "b"\nabove = 1'), {"a": DEALS, "b": LESS})
     assert found.p_value == pytest.approx(stats.ttest_1samp([15, 10, 10, 0], 1, alternative="greater").pvalue)
     found = one(TOP + A + row('measure = "decided"\nabove = 0.5'), {"a": DEALS})
-    assert found.p_value == pytest.approx(stats.ttest_1samp([0.5, 1, 1], 0.5, alternative="greater").pvalue)
+    won, decided = np.array([1, 1, 2, 0]), np.array([2, 1, 2, 0])
+    values = 0.8 + (won - 0.8 * decided) / decided.mean()
+    assert found.p_value == pytest.approx(stats.ttest_1samp(values, 0.5, alternative="greater").pvalue)
 
 
 def test_holm_corrects_for_the_number_of_cells():
@@ -760,8 +785,8 @@ def test_states():
 
 def test_only_draws():
     """No game is decided: there is no share of decided games, and that is no crash."""
-    text = TOP + A + row('measure = "decided"') + row('measure = "decided"\ninterval = "wilson"')
-    found = kept(text, {"a": scores(*[(60, 60)] * 4)}).rows
+    text = TOP + ONCE + row('measure = "decided"') + row('measure = "decided"\ninterval = "wilson"')
+    found = kept(text, {"a": np.full((8, 1, 2), 60.0)}).rows
     assert [(r.measured_text, r.verdict) for r in found] == [("–", "–")] * 2
 
 

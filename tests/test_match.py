@@ -8,7 +8,7 @@ import pytest
 from kibitz import games
 from kibitz.agents import make_agent
 from kibitz.arena import match as arena
-from kibitz.arena.play import play_game, seatings
+from kibitz.arena.play import Batch, Match, play_game, seatings
 from kibitz.errors import BadOption, IllegalMove
 
 
@@ -43,6 +43,26 @@ def test_wins_draws_and_points_add_up():
     assert sorted([*first.points.ci, first.points.mean])[1] == first.points.mean
     assert len(result.points_of(0)) == result.games
     assert result.points_of(0).mean() == pytest.approx(first.points.mean)
+
+
+def test_every_interval_of_a_match_until_decided_holds_at_any_time():
+    fixed = arena.match("briskola", ["rule-based", "random"], 100, seed=1)
+    open_end = arena.match("briskola", ["rule-based", "random"], 400, seed=1, until_decided=True)
+    assert (open_end.deals, open_end.decided) == (50, True)
+    for one, other in zip(fixed.agents, open_end.agents, strict=True):
+        for name in ("win_rate", "win_rate_decided", "unbeaten", "points"):
+            narrow, wide = getattr(one, name), getattr(other, name)
+            assert narrow.mean == pytest.approx(wide.mean)
+            assert wide.low <= narrow.low < narrow.high <= wide.high
+    assert open_end.differences[0].low < fixed.differences[0].low
+
+
+def test_without_rotation_a_deal_is_played_once():
+    match = Match("briskola", ("rule-based", "random"), 1, rotate=False)
+    played = Batch(match, 0, 5).play().scores
+    assert played.shape == (5, 1, 2)
+    both = Batch(Match("briskola", ("rule-based", "random"), 1), 0, 5).play().scores
+    assert np.array_equal(played[:, 0], both[:, 0])
 
 
 def test_teams_play_as_one():

@@ -574,7 +574,7 @@ def version_1(path):
     with closing(sqlite3.connect(path)) as db:
         db.executescript(MIGRATIONS[0])
         db.execute(
-            "INSERT INTO match VALUES (7, 'briskola', '[\"rule-based\", \"random\"]', 1, 'old', "
+            "INSERT INTO match VALUES (7, 'briskola', '[\"rule-based\", \"random\"]', 1, 1, 'old', "
             "'[[0, 1], [1, 0]]', 2)"
         )
         db.execute("INSERT INTO batch VALUES (7, 0, 2, '[1,2,3,4,5.5,6,7,8]', 1.5, '{}', 'here', '2026')")

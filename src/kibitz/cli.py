@@ -7,7 +7,9 @@ import math
 import os
 import shlex
 import shutil
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -366,7 +368,7 @@ def _run_experiments(
     from kibitz import experiments
     from kibitz.arena.executors import executor
 
-    _check_scale(scale)
+    _check_size(scale, quick)
     for e in wanted:
         experiments.planned(e, e.factor(scale, quick), seed)  # what is wrong is said before a store is made
     story = _story()
@@ -376,6 +378,7 @@ def _run_experiments(
             words = [*command, e.name] if command[-1] == "reproduce" else list(command)
             words += ["--quick"] * quick + ([f"--scale={scale:g}"] if scale is not None else [])
             words += [f"--seed={seed}"] if seed is not None else []
+            words += [f"--store={store}"] if store is not None else []
             bar = story.progress(e.name)
             factor = e.factor(scale, quick)
             old = experiments.games_of_other_code(e, opened, factor, seed)
@@ -405,7 +408,9 @@ def _warn(text: str) -> None:
     print(f"kibitz: {text}", file=sys.stderr)
 
 
-def _check_scale(scale: float | None) -> None:
+def _check_size(scale: float | None, quick: bool) -> None:
+    if quick and scale is not None:
+        raise BadOption("--quick and --scale are two sizes; give one of them")
     if scale is not None and not 0 < scale <= 1000:
         raise BadOption(f"--scale {scale} cannot be used; give a number above 0, up to 1000")
 
@@ -479,7 +484,7 @@ def run_experiment(
 
     experiment = experiments.read_file(file)
     if dry_run:
-        _check_scale(scale)
+        _check_size(scale, quick)
         _dry_run(experiment, experiment.factor(scale, quick), seed, jobs, store, as_json)
         return
     if out is not None:
@@ -487,7 +492,7 @@ def run_experiment(
     command = ["kibitz", "experiment", "run", file.name]
     results = _run_experiments([experiment], command, quick, scale, seed, jobs, ray, store, moves)
     if out is not None:
-        out.write_text(report.page(results, results[0].title), encoding="utf-8")
+        out.write_text(report.page(results, "Measured"), encoding="utf-8")
         _warn(f"the page with figures is {out}")
     if as_json:
         _document("experiment", results[0].to_dict())
@@ -562,7 +567,7 @@ def tournament(
     command = ["kibitz", "tournament", game, *agents, f"--games={n_games}", f"--seed={seed}"]
     results = _run_experiments([experiment], command, False, None, None, jobs, ray, store)
     if out is not None:
-        out.write_text(report.page(results, results[0].title), encoding="utf-8")
+        out.write_text(report.page(results, "Measured"), encoding="utf-8")
         _warn(f"the page with figures is {out}")
     if as_json:
         _document("tournament", results[0].to_dict())
@@ -575,7 +580,9 @@ def report_store(
     store: StoreArgument = None,
     experiment: Annotated[list[str] | None, typer.Option(help="Only this one; repeat it.")] = None,
     out: Annotated[Path | None, typer.Option(help="The page to write (report.html, if not said).")] = None,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Markdown on standard output.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Markdown, on standard output or to --out.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make one page of all experiments in a store: questions, tables, figures, commands.
@@ -585,18 +592,24 @@ def report_store(
     from kibitz import experiments, report
     from kibitz.arena.store import Store, default_store
 
+    if as_json and (as_markdown or out):
+        raise BadOption("--json goes neither with --markdown nor with --out")
     page = out or Path("report.html")
-    if not as_json and not as_markdown:
+    if out or not (as_json or as_markdown):
         _must_be_writable(page)
     with Store(store or default_store(), read_only=True) as opened:
         results = experiments.results(opened, experiment or [], _warn)
+        if not results:
+            _warn(
+                f"no experiment to show; the matches of the store are listed by `kibitz replay {opened.path}`"
+            )
     title = "Published and measured" if any(r.experiment.source for r in results) else "Measured"
     if as_json:
         _document("report", {"experiments": [result.to_dict() for result in results]})
-    elif as_markdown:
+    elif as_markdown and not out:
         print(report.markdown(results, title), end="")
     else:
-        page.write_text(report.page(results, title), encoding="utf-8")
+        page.write_text((report.markdown if as_markdown else report.page)(results, title), encoding="utf-8")
         print(f"{len(results)} experiment{'s' * (len(results) != 1)}: {page}")
 
 
@@ -628,7 +641,7 @@ def export(
 def replay(
     store: Annotated[Path, typer.Argument(help="A store.")],
     number: Annotated[int | None, typer.Option("--match", help="Which match; listed, if not said.")] = None,
-    deal: Annotated[int, typer.Option(min=0, help="Which deal.")] = 0,
+    deal: Annotated[int | None, typer.Option(min=0, help="Which deal; 0, if not said.")] = None,
     seating: Annotated[int, typer.Option(min=0, help="Which of the deal's games.")] = 0,
     at: Annotated[int | None, typer.Option(min=1, help="Show the table before this move.")] = None,
     seat: Annotated[int | None, typer.Option(min=0, help="As this seat saw it; else open.")] = None,
@@ -642,23 +655,29 @@ def replay(
     from kibitz.arena.store import Store
 
     with Store(store, read_only=True) as opened:
-        if number is None:
+        if number is None and deal is None and at is None and seat is None:
             _list_matches(opened, as_json)
             return
-        record = records.replay(opened, number, deal, seating)
+        if number is None:
+            raise BadOption("say which match with --match; without any option they are listed")
+        record = records.replay(opened, number, deal or 0, seating)
     if seat is not None and at is None:
         raise BadOption("--seat goes with --at: which move shall be seen as the seat saw it?")
     if seat is not None and seat >= record.match.seats:
         raise BadOption(f"there is no seat {seat}; {record.match.game} has 0 to {record.match.seats - 1}")
     if at is not None and at > len(record.moves):
         raise BadOption(f"there is no move {at}; the game has {len(record.moves)}")
-    if as_json:
-        _document("replay", record.to_dict())
-    elif at is not None:
+    if at is not None:
         before = record.moves[at - 1]
         shown = before.state.open_view(before.seat) if seat is None else before.state.view(seat)
-        print(shown)
-        print(f"\nmove {at}: seat {before.seat} ({before.agent}) plays {before.text}")
+        if as_json:
+            about = {"at": at, "seat": before.seat, "agent": before.agent, "move": before.text}
+            _document("position", {**about, "seen_by": seat, "position": str(shown)})
+        else:
+            print(shown)
+            print(f"\nmove {at}: seat {before.seat} ({before.agent}) plays {before.text}")
+    elif as_json:
+        _document("replay", record.to_dict())
     else:
         _print_record(record)
 
@@ -679,10 +698,10 @@ def _list_matches(store: Any, as_json: bool) -> None:
         _document("matches", {"matches": found})
         return
     rows = [
-        [f"{f['match']}: {' – '.join(f['agents'])}", f["game"], str(f["seed"]), f"{f['deals']:,}"]
+        [f"{f['match']}: {' – '.join(f['agents'])}", f["game"], str(f["seed"]), f"{f['deals']:,}", f["code"]]
         for f in found
     ]
-    _table(["match", "game", "seed", "deals"], rows)
+    _table(["match", "game", "seed", "deals", "code"], rows)
 
 
 def _print_record(record: Any) -> None:
@@ -815,6 +834,8 @@ def _kibitz(
 
 def main() -> None:
     """Run a verb; errors of ours become a message and an exit code, never a traceback."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what batch systems send: as Ctrl-C
     try:
         try:
             app(standalone_mode=True)

@@ -61,12 +61,12 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
 
     Every game can be replayed: if its moves were not kept, the same agents play it again.
     """
-    found = {n: match for n, match, _, _ in store.matches()}
+    found = {n: (match, code) for n, match, code, _ in store.matches()}
     if number not in found:
         raise BadOption(
             f"there is no match {number} in the store; there is: {', '.join(map(str, sorted(found)))}"
         )
-    match = found[number]
+    match, code = found[number]
     scores = store.scores_of_deal(number, deal)
     if scores is None:
         raise BadOption(f"deal {deal} of match {number} is not in the store")
@@ -76,6 +76,11 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
     moves = store.moves(number, deal, seating)
     is_kept = moves is not None
     if moves is None:
+        if code != match.code:
+            raise InputError(
+                "the moves of this game were not kept, and the rules or agents that played it have changed "
+                "since; it cannot be replayed (--moves keeps the moves)"
+            )
         sitting = [make_agent(spec, match.rules) for spec in agents]
         moves = play_game(match.rules, sitting, match.seed, deal, seating).moves
     try:

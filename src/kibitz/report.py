@@ -33,7 +33,8 @@ code { font-family: ui-monospace, monospace; }
 _RESULTS = ["result", "published", "measured (95 %)", "games", "verdict"]
 _METHOD = (
     "Every deal is played once per seating; intervals are 95 %, with the deal as the unit: games on one deal "
-    "are not independent of each other."
+    "are not independent of each other. A published figure agrees if the difference can be chance, given the "
+    "errors of both."
 )
 
 

@@ -103,6 +103,7 @@ class Processes(Executor):
                 return
             except BrokenProcessPool:
                 deaths += 1
+                _tell(f"a worker process was lost; batches to be played again: {len(lost)}")
         raise KibitzError(
             f"worker processes ended {deaths} times without finishing anything; is there enough memory for "
             f"{self.workers} of them? What was finished before is kept"
@@ -181,7 +182,7 @@ class Cluster(Executor):
             try:
                 if not address.startswith(("localhost:", "127.0.0.1:")):  # which mean another one for Ray
                     _must_answer(address)
-                ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+                ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
                 raise InputError(
                     f"no connection to a Ray cluster at '{address}': {_reason(error)}. `ray start --head` "
@@ -190,6 +191,8 @@ class Cluster(Executor):
             self._undo.enter_context(redirect_stdout(_WithoutRay(sys.stdout)))
             self._undo.callback(_leave, ray)
         self._cores = self._count_cores()
+        where = ray.get_runtime_context().gcs_address
+        _tell(f"playing on the Ray cluster at {where}, {self._cores} cores")
         self._asked = math.inf
         self._closing = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -230,55 +233,53 @@ class Cluster(Executor):
         deaths: Counter[Batch] = Counter()
         running: dict[Any, Batch] = {}
         is_starved = False
-        try:
-            while True:
-                self._must_have_a_head()
-                room = 2 * self.workers  # the rest waits in the iterator, not in memory
-                while len(running) < room:
-                    batch = lost.pop() if lost else next(batches, None)
-                    if batch is None:
-                        break
-                    running[play.remote(batch, folder)] = batch
-                if not running:
-                    return
-                ready, _ = ray.wait(list(running), num_returns=1, timeout=1)
-                if ready:  # and all others that are ready by now
-                    ready, _ = ray.wait(list(running), num_returns=len(running), timeout=0)
-                elif not is_starved and not self._cores:
-                    is_starved = True
-                    _tell("no machine of the cluster has cores for tasks; waiting for one that has")
-                failures = []
-                for reference in ready:
-                    batch = running.pop(reference)
-                    try:
-                        played, host = ray.get(reference)
-                    except ray.exceptions.RayTaskError as error:
+        # When this ends early, nothing is cancelled: that can crash Ray 2.60 ("Tried to complete task that
+        # was not pending"). What the nodes still play takes seconds, or ends with the connection.
+        while True:
+            self._must_have_a_head()
+            room = 2 * self.workers  # the rest waits in the iterator, not in memory
+            while len(running) < room:
+                batch = lost.pop() if lost else next(batches, None)
+                if batch is None:
+                    break
+                running[play.remote(batch, folder)] = batch
+            if not running:
+                return
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=1)
+            if ready:  # and all others that are ready by now
+                ready, _ = ray.wait(list(running), num_returns=len(running), timeout=0)
+            elif not is_starved and not self._cores:
+                is_starved = True
+                _tell("no machine of the cluster has cores for tasks; waiting for one that has")
+            failures = []
+            for reference in ready:
+                batch = running.pop(reference)
+                try:
+                    played, host = ray.get(reference)
+                except ray.exceptions.RayTaskError as error:
+                    raise KibitzError(
+                        f"a node of the cluster cannot begin: {_reason(error)}; install the same version "
+                        f"of Kibitz everywhere"
+                    ) from error
+                except ray.exceptions.RayError as error:
+                    lost.append(batch)
+                    deaths[batch] += 1
+                    failures.append(f"{type(error).__name__}: {_reason(error)}")
+                    if deaths[batch] > _RESTARTS:
                         raise KibitzError(
-                            f"a node of the cluster cannot begin: {_reason(error)}; install the same version "
-                            f"of Kibitz everywhere"
+                            f"workers of the cluster died {deaths[batch]} times on {batch}; the last "
+                            f"time: {failures[-1]}"
                         ) from error
-                    except ray.exceptions.RayError as error:
-                        lost.append(batch)
-                        deaths[batch] += 1
-                        failures.append(f"{type(error).__name__}: {_reason(error)}")
-                        if deaths[batch] > _RESTARTS:
-                            raise KibitzError(
-                                f"workers of the cluster died {deaths[batch]} times on {batch}; the last "
-                                f"time: {failures[-1]}"
-                            ) from error
-                    else:
-                        if not isinstance(played, Played):
-                            kind, text = played
-                            raise kind.__new__(kind, f"{text} (on the machine {host})")
-                        yield batch, played, host
-                if failures:
-                    _tell(
-                        f"batches lost with workers of the cluster, to be played again: {len(failures)} "
-                        f"({failures[-1]})"
-                    )
-        finally:
-            for reference in running:
-                ray.cancel(reference, force=True)
+                else:
+                    if not isinstance(played, Played):
+                        kind, text = played
+                        raise kind.__new__(kind, f"{text} (on the machine {host})")
+                    yield batch, played, host
+            if failures:
+                _tell(
+                    f"batches lost with workers of the cluster, to be played again: {len(failures)} "
+                    f"({failures[-1]})"
+                )
 
 
 # With these, Ray gives up on an address where no cluster answers after 16 seconds. Its own are 20 tries of 41

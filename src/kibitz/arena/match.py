@@ -102,25 +102,25 @@ def summarise(
 ) -> MatchResult:
     """The table from the scores of all games, [deal, seating, seat].
 
-    With `any_time`, the intervals of the differences hold though the match was stopped by its result.
+    With `any_time`, the intervals hold though the match was stopped by its result.
     """
-    tally = Tally.of(match, scores)
+    tally, interval = Tally.of(match, scores), "any time" if any_time else "deals"
     results = [
         AgentResult(
             spec,
             games=int(tally.played[:, a].sum()),
             wins=int(tally.wins[:, a].sum()),
             draws=int(tally.draws[:, a].sum()),
-            win_rate=tally.estimate("win_rate", a),
-            win_rate_decided=tally.estimate("decided", a),
-            unbeaten=tally.estimate("unbeaten", a),
-            points=tally.estimate("points", a),
+            win_rate=tally.estimate("win_rate", a, interval),
+            win_rate_decided=tally.estimate("decided", a, interval),
+            unbeaten=tally.estimate("unbeaten", a, interval),
+            points=tally.estimate("points", a, interval),
             total_points=float(tally.points[:, a].sum()),
         )
         for a, spec in enumerate(match.agents)
     ]
-    interval = tally.at_any_time if any_time else mean_of_deals
-    differences = [interval(tally.difference(0, a)) for a in range(1, len(match.agents))]
+    mean = tally.at_any_time if any_time else mean_of_deals
+    differences = [mean(tally.difference(0, a)) for a in range(1, len(match.agents))]
     return MatchResult(
         match.game, match.seed, len(scores), len(scores) * match.games_a_deal, seconds, results, differences,
         scores, thought=cost.thought,
@@ -142,8 +142,8 @@ def match(
     """Let agents play at one table, on duplicate deals.
 
     With a store, deals that are there are not played again. With `until_decided`, the match ends when
-    it is known whether the first agent makes more points than the others, and then the intervals of
-    the differences hold however often one looks. Ctrl-C ends a match early: the result then holds what
+    it is known whether the first agent makes more points than the others, and then the intervals hold
+    however often one looks. Ctrl-C ends a match early: the result then holds what
     was finished, with `complete=False`.
 
     >>> result = match("briskola", ["rule-based", "random"], games_wanted=40, seed=1)

@@ -158,6 +158,8 @@ class Match:
     game: str
     agents: tuple[str, ...]
     seed: int
+    rotate: bool = True
+    """Whether a deal is played in every seating; else once, the first agent in the first seat."""
 
     def check(self) -> None:
         """Raise what is wrong with it before anything is played."""
@@ -175,7 +177,8 @@ class Match:
     @cached_property
     def places(self) -> list[list[int]]:
         """The seatings of a deal: which agent has which seat."""
-        return seatings(self.rules, len(self.agents))
+        found = seatings(self.rules, len(self.agents))
+        return found if self.rotate else found[:1]
 
     @property
     def games_a_deal(self) -> int:

@@ -37,10 +37,11 @@ CREATE TABLE match (
     game TEXT NOT NULL,
     agents TEXT NOT NULL,           -- JSON: the strings, in order
     seed INTEGER NOT NULL,
+    rotate INTEGER NOT NULL,        -- whether a deal is played in every seating
     code TEXT NOT NULL,             -- a digest of the rules and agents that played
     seatings TEXT NOT NULL,         -- JSON: of every game of a deal, which agent has which seat
     seats INTEGER NOT NULL,
-    UNIQUE (game, agents, seed, code)
+    UNIQUE (game, agents, seed, rotate, code)
 );
 CREATE TABLE batch (
     match INTEGER NOT NULL REFERENCES match (id),
@@ -153,17 +154,27 @@ class Store:
         if self.path is None:
             return sqlite3.connect(":memory:", isolation_level=None)
         if self.read_only:
-            address = self.path.resolve().as_uri()
-            try:
-                db = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None, timeout=60)
-                db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            except sqlite3.OperationalError:  # in a folder where nothing may be written
-                db = sqlite3.connect(f"{address}?immutable=1", uri=True, isolation_level=None)
-            return db
+            return self._connect_to_read()
         db = sqlite3.connect(self.path, isolation_level=None, timeout=_BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")  # a finished batch outlives a power cut
         db.execute("PRAGMA foreign_keys = ON")
         return db
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        """As one who could write, if possible: only such a one clears SQLite's files away in the end."""
+        assert self.path is not None
+        address = self.path.resolve().as_uri()
+        for mode in ("mode=rw", "mode=ro", "immutable=1"):  # the last, where nothing can be written
+            db = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, timeout=_BUSY_SECONDS)
+            try:
+                db.execute("PRAGMA query_only = ON")
+                db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+                return db
+            except sqlite3.OperationalError:
+                db.close()
+                if mode == "immutable=1":
+                    raise
+        raise AssertionError
 
     def _migrate(self) -> None:
         """Bring the tables to the present version; a file that is no store is not touched."""
@@ -251,7 +262,8 @@ class Store:
                     if self.read_only:
                         raise InputError(f"the store {self.path} cannot be read: no permission") from error
                     raise Unwritable(
-                        f"the store {self.path} cannot be written: no permission for it or its folder. {kept}"
+                        f"the store {self.path} cannot be written: no permission for it or its folder. "
+                        f"What is there is kept; give permission, or name another store with --store"
                     ) from error
                 case ["SQLITE", "BUSY"]:
                     raise Unwritable(
@@ -290,32 +302,30 @@ class Store:
 
     def number_of(self, match: Match) -> int:
         """The number of a match in this store, which is given to it if it is new."""
-        key = (match.game, json.dumps(match.agents, ensure_ascii=False), match.seed, match.code)
         found = self.find(match)
         if found is not None:
             return found
         with self._transaction():
             self._db.execute(
-                "INSERT OR IGNORE INTO match (game, agents, seed, code, seatings, seats) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (*key, json.dumps(match.places), match.seats),
+                "INSERT OR IGNORE INTO match (game, agents, seed, rotate, code, seatings, seats) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*_key(match), match.code, json.dumps(match.places), match.seats),
             )
         return int(self.find(match) or 0)
 
     def find(self, match: Match) -> int | None:
         """The number of a match in this store, if it is there."""
-        key = (match.game, json.dumps(match.agents, ensure_ascii=False), match.seed, match.code)
-        row = self._row("SELECT id FROM match WHERE (game, agents, seed, code) = (?, ?, ?, ?)", key)
+        query = "SELECT id FROM match WHERE (game, agents, seed, rotate, code) = (?, ?, ?, ?, ?)"
+        row = self._row(query, (*_key(match), match.code))
         return int(row[0]) if row else None
 
     def games_of_other_code(self, match: Match) -> int:
         """How many games the same strings have played with rules or agents that were other code."""
         query = (
             "SELECT sum(deals) * json_array_length(seatings) FROM match JOIN batch ON match = id "
-            "WHERE (game, agents, seed) = (?, ?, ?) AND code != ?"
+            "WHERE (game, agents, seed, rotate) = (?, ?, ?, ?) AND code != ?"
         )
-        agents = json.dumps(match.agents, ensure_ascii=False)
-        return self._number(query, (match.game, agents, match.seed, match.code))
+        return self._number(query, (*_key(match), match.code))
 
     def claim(self, number: int, deals: int, most: int) -> range | None:
         """Up to `most` deals of the first `deals` that nobody has played or is playing; None if none are."""
@@ -472,13 +482,13 @@ class Store:
     def matches(self) -> list[tuple[int, Match, str, int]]:
         """All matches: number, match, code, finished deals; sorted by what they are, not by when."""
         rows = self._rows(
-            "SELECT id, game, agents, seed, code, "
+            "SELECT id, game, agents, seed, rotate, code, "
             "(SELECT coalesce(sum(deals), 0) FROM batch WHERE match = id) "
-            "FROM match ORDER BY game, agents, seed, code"
+            "FROM match ORDER BY game, agents, seed, rotate DESC, code"
         )
         return [
-            (number, Match(game, tuple(json.loads(agents)), seed), code, deals)
-            for number, game, agents, seed, code, deals in rows
+            (number, Match(game, tuple(json.loads(agents)), seed, bool(rotate)), code, deals)
+            for number, game, agents, seed, rotate, code, deals in rows
         ]
 
     def results(self) -> Iterator[tuple[Any, ...]]:
@@ -520,6 +530,11 @@ class Store:
         """Name → description and how it was run."""
         rows = self._rows("SELECT name, description, run FROM experiment ORDER BY rowid")
         return {name: (text, json.loads(run)) for name, text, run in rows}
+
+
+def _key(match: Match) -> tuple[str, str, int, bool]:
+    """What a match is filed under, beside its code."""
+    return match.game, json.dumps(match.agents, ensure_ascii=False), match.seed, match.rotate
 
 
 def _numbers(scores: NDArray[np.float64]) -> str:

@@ -85,8 +85,7 @@ class Tally:
     def estimate(self, measure: str, agent: int = 0, interval: str = "deals") -> Estimate:
         """A measure with its interval: over deals, by bootstrap, or one that may be looked at any time."""
         if interval != "deals":
-            values = self.per_deal(measure, agent)
-            values = values[np.isfinite(values)]
+            values = self.as_mean(measure, agent)
             if interval == "bootstrap":
                 return bootstrap_of_deals(values)
             if measure == "lead":
@@ -103,6 +102,16 @@ class Tally:
             case "score":
                 return share_of_deals(won + drawn / 2, played)
         return mean_of_deals(self.per_deal(measure, agent))
+
+    def as_mean(self, measure: str, agent: int) -> NDArray[np.float64]:
+        """Numbers a deal whose mean is the measure; for a ratio of sums, its linear approximation."""
+        if measure != "decided":
+            return self.per_deal(measure, agent)
+        won, decided = self.wins[:, agent], self.played[:, agent] - self.draws[:, agent]
+        if not decided.any():
+            return np.zeros(0)
+        share = won.sum() / decided.sum()
+        return share + (won - share * decided) / decided.mean()
 
 
 def points_in_games(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np.float64]:

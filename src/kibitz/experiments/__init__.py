@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 
 from kibitz import __version__
 from kibitz.arena.executors import Executor
 from kibitz.arena.laboratory import Laboratory, Order, Progress, probe, stops_at
 from kibitz.arena.store import Store
-from kibitz.errors import KibitzError, UnknownName
+from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
 
@@ -58,7 +59,7 @@ def run(
     seed = experiment.seed if seed is None else seed
     wanted = planned(experiment, factor, seed)
     numbers = [store.number_of(order.match) for order in wanted]
-    noted = Run(factor, seed, command, versions(), numbers)
+    noted = Run(factor, seed, command, versions(), numbers, experiment.folder)
     store.write_experiment(experiment.name, experiment.text, noted.to_dict())
     Laboratory(store, executor, keep_moves).run(wanted, progress)
     return evaluate(experiment, noted, store)
@@ -95,7 +96,9 @@ def results(
     for name in names or known:
         text, noted = known[name]
         try:
-            found.append(evaluate(read(text, name, name), Run(**noted), store))
+            how = Run(**noted)
+            folder = Path(how.folder) if how.folder else None
+            found.append(evaluate(read(text, name, name, folder), how, store))
         except KibitzError as error:
             if unreadable is None or name in names:
                 raise
@@ -142,6 +145,8 @@ def tournament(game: str, agents: Sequence[str], games: int, seed: int) -> Exper
     import hashlib
     import json
 
+    if len(set(agents)) < max(2, len(agents)):
+        raise BadOption("a tournament needs at least two agents, all of them different")
     # JSON's texts and lists are TOML's too.
     quoted = json.dumps(list(agents), ensure_ascii=False)
     key = hashlib.sha256(f"{game} {quoted} {seed}".encode()).hexdigest()[:8]
@@ -152,7 +157,7 @@ def tournament(game: str, agents: Sequence[str], games: int, seed: int) -> Exper
         f"game = {json.dumps(game, ensure_ascii=False)}\nseed = {seed}\ngames = {games}\n\n"
         f"[tournament.all]\nagents = {quoted}\n"
     )
-    return read(text, "tournament")
+    return read(text, "tournament", folder=Path.cwd())
 
 
 __all__ = [

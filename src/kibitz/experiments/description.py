@@ -61,6 +61,8 @@ class MatchGrid:
     """Of every cell, rounded up to whole deals; the experiment's, if not said."""
     seed: int = 0
     """Added to the experiment's seed. Matches with the same seed are played on the same deals."""
+    rotate: bool = True
+    """`false`: a deal is played once, the first agent in the first seat, as many published programs did."""
     grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """Names with lists of values: `grid.n = [100, 200]`; all combinations are played."""
     until: str = ""
@@ -76,7 +78,7 @@ class MatchGrid:
     def match(self, values: dict[str, Any], seed: int) -> Match:
         """The match of one combination."""
         agents = tuple(fill(agent, values) for agent in self.agents)
-        return Match(fill(self.game, values), agents, seed + self.seed)
+        return Match(fill(self.game, values), agents, seed + self.seed, self.rotate)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class RowPlan:
     """What a gap is measured in."""
     interval: str = "deals"
     """`deals` (Student's, or a ratio over deals), `bootstrap` (BCa, over deals), `wilson` or `exact`
-    (over games, where each deal is played once)."""
+    (over games, with `rotate = false`: each deal is played once)."""
     published: Any = None
     """A number, or a list in the order of the grid; shares from 0 to 1."""
     published_games: int = 0
@@ -196,6 +198,8 @@ class Experiment:
     figures: tuple[FigurePlan, ...] = ()
     text: str = ""
     """The description itself."""
+    folder: str = ""
+    """Where game files were looked for."""
 
     def factor(self, scale: float | None, quick: bool) -> float:
         """How many times `games` are played."""
@@ -230,7 +234,7 @@ def pairings(tournament: Tournament) -> list[MatchGrid]:
 
 
 def read_file(path: Path) -> Experiment:
-    """The experiment that a file describes, checked."""
+    """The experiment that a file describes, checked; game files are looked for beside it."""
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError as error:
@@ -239,11 +243,14 @@ def read_file(path: Path) -> Experiment:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
-    return read(text, path.name, path.stem)
+    return read(text, path.name, path.stem, path.resolve().parent)
 
 
-def read(text: str, where: str, name: str = "") -> Experiment:
-    """The experiment that a text describes, checked: every name, number and agent string."""
+def read(text: str, where: str, name: str = "", folder: Path | None = None) -> Experiment:
+    """The experiment that a text describes, checked: every name, number and agent string.
+
+    A game's file that is not given from the root is looked for in `folder`.
+    """
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -253,10 +260,11 @@ def read(text: str, where: str, name: str = "") -> Experiment:
     tournaments = _tables(table.pop("tournament", {}), f"{where}: tournament")
     rows = _list(table.pop("row", []), f"{where}: row")
     figures = _list(table.pop("figure", []), f"{where}: figure")
-    top = _read(Experiment, table, where, without=("matches", "tournaments", "rows", "figures", "text"))
+    top = _read(Experiment, table, where, without=_NOT_KEYS)
     for given in (*matches.values(), *tournaments.values()):
         given.setdefault("game", top.get("game", ""))
         given.setdefault("games", top.get("games", Experiment.games))
+        given["game"] = _located(given["game"], folder)
     experiment = Experiment(
         **top,
         matches={
@@ -273,9 +281,21 @@ def read(text: str, where: str, name: str = "") -> Experiment:
             for i, given in enumerate(figures, 1)
         ),
         text=text,
+        folder=str(folder or ""),
     )
     _check(experiment, where)
     return experiment
+
+
+_NOT_KEYS = ("matches", "tournaments", "rows", "figures", "text", "folder")
+
+
+def _located(game: Any, folder: Path | None) -> Any:
+    """The game's string, its file named from the root, so that it can be found from anywhere."""
+    path, suffix, rest = game.partition(".py") if isinstance(game, str) else ("", "", "")
+    if folder is None or not suffix or not (folder / f"{path}.py").is_file():
+        return game
+    return f"{folder / path}.py{rest}"
 
 
 def _tables(given: Any, where: str) -> dict[str, dict[str, Any]]:
@@ -455,7 +475,18 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
     ):
         what = "differences" if row.less else row.measure
         raise ParseError(f"{where}: interval = '{row.interval}' is for shares of games, not for {what}")
-    _check_interval_of_decided(row, grid, where)
+    if row.measure == "decided" and row.less:
+        raise ParseError(
+            f"{where}: 'decided' counts fewer games on some deals, so it cannot be compared deal by deal; "
+            f"take 'score', which counts a draw as half"
+        )
+    if row.interval in ("wilson", "exact") and any(grid.match(v, 0).games_a_deal > 1 for v in grid.cells):
+        raise ParseError(
+            f"{where}: interval = '{row.interval}' is for deals that are played once; the games of "
+            f"{row.match} on one deal depend on each other. Set rotate = false there, or take 'deals'"
+        )
+    if row.above is not None and (row.published is not None or row.goal is not None):
+        raise ParseError(f"{where}: above asks another question than published and goal; make two rows of it")
     for name in filter(None, (row.match, *others)):
         if _grid_of(name, experiment, where).until and (any(others) or row.above is not None):
             raise ParseError(
@@ -468,25 +499,16 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
     _check_names(row.cell, grid.grid, f"{where}: cell")
 
 
-def _check_interval_of_decided(row: RowPlan, grid: MatchGrid, where: str) -> None:
-    """A ratio of sums is no mean of deals."""
-    if row.measure == "decided" and (row.interval == "bootstrap" or row.less or grid.until):
-        raise ParseError(
-            f"{where}: 'decided' counts fewer games on some deals, so it has no value a deal; take 'score', "
-            f"which counts a draw as half"
-        )
-
-
 def _check_same_deals(grid: MatchGrid, other: MatchGrid, where: str) -> None:
     """What is compared deal by deal has the same deals."""
     if len(other.cells) not in (1, len(grid.cells)):
         raise ParseError(f"{where}: {other.name} must have one cell, or as many as {grid.name}")
     for i, values in enumerate(grid.cells):
         one, two = grid.match(values, 0), other.match(other.cells[i % len(other.cells)], 0)
-        if (one.game, one.seed, len(one.agents)) != (two.game, two.seed, len(two.agents)):
+        if (one.game, one.seed, one.places) != (two.game, two.seed, two.places):
             raise ParseError(
                 f"{where}: {other.name} is not played on the deals of {grid.name}; both need the same game, "
-                f"seed and number of agents"
+                f"seed, number of agents and rotation"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,8 @@ class Run:
     versions: dict[str, Any]
     numbers: list[int]
     """Of the matches in the store, in the order of the experiment's grids."""
+    folder: str = ""
+    """Where game files were looked for."""
 
     to_dict = asdict
 
@@ -336,6 +338,8 @@ def _measure(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> Estimate:
         return statistics.share_of_gap(*values[:, np.isfinite(values).all(axis=0)])
     if plan.less:
         difference = _difference(plan, i, cells)
+        if len(difference) and np.ptp(difference) == 0:  # deals that all agree say nothing of their spread
+            return replace(UNKNOWN, mean=float(difference[0]), n=len(difference))
         interval = statistics.bootstrap_of_deals if plan.interval == "bootstrap" else statistics.mean_of_deals
         return interval(difference)
     if plan.interval in ("wilson", "exact") and not cell.order.until_decided:
@@ -379,8 +383,7 @@ def _p_value(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> float | Non
         return statistics.share_above(*_counts(plan, cell), plan.above)
     if plan.less:
         return statistics.mean_above(_difference(plan, i, cells), plan.above)
-    values = cell.tally.per_deal(plan.measure, plan.agent)
-    return statistics.mean_above(values[np.isfinite(values)], plan.above)
+    return statistics.mean_above(cell.tally.as_mean(plan.measure, plan.agent), plan.above)
 
 
 def wins_of(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
