@@ -1,6 +1,6 @@
 """What the laboratory costs: workers, overhead, Ray, and a report of a large store. Ratios in one run.
 
-python benchmarks/laboratory.py                  all of it, about fifteen minutes on two cores
+python benchmarks/laboratory.py                  all of it, about ten minutes on two cores
 python benchmarks/laboratory.py overhead report  some of it
 """
 
@@ -23,7 +23,7 @@ from kibitz.arena.match import match
 from kibitz.arena.play import Batch, Match, Played, play_game
 from kibitz.arena.store import Store
 
-PACE = ("ismcts:650", "ismcts:650")  # about 10 ms a game
+PACE = ("ismcts:220", "ismcts:220")  # about 10 ms a game
 ROUNDS = 3
 
 
@@ -53,8 +53,8 @@ def workers() -> None:
         match("briskola", ["ismcts:5000", "random"], 4, seed=9, jobs=number)
     ratios(
         "one worker to two, a match of over 60 s",
-        lambda: match("briskola", ["ismcts:5000", "random"], 900, seed=1, jobs=1),
-        lambda: match("briskola", ["ismcts:5000", "random"], 900, seed=1, jobs=2),
+        lambda: match("briskola", ["ismcts:5000", "random"], 600, seed=1, jobs=1),
+        lambda: match("briskola", ["ismcts:5000", "random"], 600, seed=1, jobs=2),
     )
 
 
@@ -85,7 +85,7 @@ def ray() -> None:
     from kibitz.arena.executors import Cluster
 
     nodes = Local(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    wanted = Order(Match("briskola", ("ismcts:5000", "random"), 1), 450)
+    wanted = Order(Match("briskola", ("ismcts:5000", "random"), 1), 200)
 
     def with_executor(executor: Processes | Cluster) -> Callable[[], object]:
         return lambda: Laboratory(Store(), executor).run([wanted])
@@ -93,7 +93,7 @@ def ray() -> None:
     try:
         with Cluster(nodes.address) as cluster:
             with_executor(cluster)()  # its workers have started and compiled
-            ratios("Ray to local processes, 900 games", with_executor(cluster), with_executor(Processes(2)))
+            ratios("Ray to local processes, 400 games", with_executor(cluster), with_executor(Processes(2)))
     finally:
         nodes.shutdown()
 

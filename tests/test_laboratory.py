@@ -30,7 +30,10 @@ from kibitz.errors import BadOption, InputError, MissingExtra, Unwritable
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "high_card.py"
 ORDERED = "SELECT * FROM result ORDER BY game, agents, seed, code, deal, seating, seat"
-SAME = (ORDERED, "SELECT * FROM match", "SELECT * FROM record", "SELECT * FROM experiment")
+SAME = (
+    *(ORDERED, "SELECT * FROM match", "SELECT * FROM record"),
+    "SELECT name, description, json_remove(run, '$.command') FROM experiment",  # it names the store
+)
 PATIENCE = 120.0  # seconds, for what must happen some time
 
 EXPERIMENT = """
@@ -139,7 +142,7 @@ def tables_of(store):
     out = store.with_suffix(".csv")
     assert run("export", store, out).returncode == 0
     (result,) = json.loads(run("report", store, "--json").stdout)["experiments"]
-    del result["core_seconds"]
+    del result["core_seconds"], result["command"]  # what was measured, and the name of the store
     return {"csv": out.read_bytes(), "json": result}
 
 
