@@ -323,6 +323,25 @@ def test_ctrl_c_ends_a_long_search(agent):
     assert "Traceback" not in errors
 
 
+def test_to_be_terminated_is_to_be_interrupted_however_often(tmp_path):
+    command = [*KIBITZ, "match", "briskola", "ismcts:2000", "random", "--games", "100000", "--jobs", "2"]
+    command += ["--store", str(tmp_path / "a.db")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline, done = time.monotonic() + 120, []
+    while not done:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+        with contextlib.suppress(sqlite3.OperationalError):  # no tables yet
+            done = batches(tmp_path / "a.db") if (tmp_path / "a.db").exists() else []
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    table, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in table
+    assert "Traceback" not in errors
+
+
 def test_play_a_game_at_the_prompt():
     words = "?\nh\nt\nfoo\nre di coppe\n" + "1\n" * 25
     done = run("play", "briskola", "--seed", 7, "--agent", "random", "--hint", "flat:30", input=words)

@@ -832,10 +832,16 @@ def _kibitz(
     pass
 
 
+def _terminate(number: int, _frame: Any) -> None:
+    """What batch systems send is taken as Ctrl-C; some send it twice."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run a verb; errors of ours become a message and an exit code, never a traceback."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what batch systems send: as Ctrl-C
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         try:
             app(standalone_mode=True)
