@@ -557,7 +557,7 @@ def test_an_experiment_in_numbers(small, tmp_path):
     arguments = ("experiment", "run", small, "--jobs", 1, "--store", store)
     found = document(*arguments)
     assert (found["name"], found["state"], found["games"], found["seed"]) == ("small", "done", 40, 1)
-    assert found["command"] == f"kibitz experiment run small.toml --store={store}"
+    assert found["command"] == f"kibitz experiment run {small} --store={store}"
     assert found["versions"]["kibitz"] == kibitz.__version__
     (row,) = found["rows"]
     assert row["n"] == 40
@@ -568,7 +568,7 @@ def test_an_experiment_in_numbers(small, tmp_path):
     # Another seed: other deals, but the same agents.
     other = document(*arguments, "--seed", 9, "--quick")
     assert (other["seed"], other["games"]) == (9, 4)
-    assert other["command"] == f"kibitz experiment run small.toml --quick --seed=9 --store={store}"
+    assert other["command"] == f"kibitz experiment run {small} --quick --seed=9 --store={store}"
     assert len(batches(store)) > len(there)
     assert not (tmp_path / "data").exists()
 

@@ -448,6 +448,19 @@ def _print_results(results: list[Any]) -> None:
         print(f"{result.games:,} games, {_duration(result.core_seconds)} of one core")
 
 
+def _answer(kind: str, results: list[Any], out: Path | None, as_json: bool) -> None:
+    """What one experiment has shown, as asked for: page, JSON or text."""
+    from kibitz import report
+
+    if out is not None:
+        out.write_text(report.page(results, "Measured"), encoding="utf-8")
+        _warn(f"the page with figures is {out}")
+    if as_json:
+        _document(kind, results[0].to_dict())
+    else:
+        _print_results(results)
+
+
 def _duration(seconds: float) -> str:
     """A time as people say it."""
     if seconds < 90:
@@ -480,7 +493,7 @@ def run_experiment(
 
     Example: kibitz experiment run budget.toml --dry-run
     """
-    from kibitz import experiments, report
+    from kibitz import experiments
 
     experiment = experiments.read_file(file)
     if dry_run:
@@ -489,15 +502,9 @@ def run_experiment(
         return
     if out is not None:
         _must_be_writable(out)
-    command = ["kibitz", "experiment", "run", file.name]
+    command = ["kibitz", "experiment", "run", str(file)]
     results = _run_experiments([experiment], command, quick, scale, seed, jobs, ray, store, moves)
-    if out is not None:
-        out.write_text(report.page(results, "Measured"), encoding="utf-8")
-        _warn(f"the page with figures is {out}")
-    if as_json:
-        _document("experiment", results[0].to_dict())
-    else:
-        _print_results(results)
+    _answer("experiment", results, out, as_json)
 
 
 def _dry_run(
@@ -559,20 +566,14 @@ def tournament(
 
     Example: kibitz tournament briskola random rule-based ismcts:500 --games 200
     """
-    from kibitz import experiments, report
+    from kibitz import experiments
 
     experiment = experiments.tournament(game, agents, n_games, seed)
     if out is not None:
         _must_be_writable(out)
     command = ["kibitz", "tournament", game, *agents, f"--games={n_games}", f"--seed={seed}"]
     results = _run_experiments([experiment], command, False, None, None, jobs, ray, store)
-    if out is not None:
-        out.write_text(report.page(results, "Measured"), encoding="utf-8")
-        _warn(f"the page with figures is {out}")
-    if as_json:
-        _document("tournament", results[0].to_dict())
-    else:
-        _print_results(results)
+    _answer("tournament", results, out, as_json)
 
 
 @app.command("report")

@@ -125,7 +125,7 @@ class Processes(Executor):
                         break
                     if batch.match in self._known:
                         lost.append(batch)  # until the pool has it
-                        with _no_main_module():
+                        with _no_main_module(), _uninterrupted():
                             running[pool.submit(batch.play)] = batch
                         lost.pop()
                     else:  # played here, it compiles what is missing once, before workers need it
@@ -154,6 +154,23 @@ def _no_main_module() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = script
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """A process that is half started would complain loudly; Ctrl-C waits those milliseconds."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {n: signal.signal(n, lambda n, _: came.append(n)) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
 
 
 def _begin_worker() -> None:
