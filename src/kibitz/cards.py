@@ -104,3 +104,18 @@ ITALIAN = Deck(
     ),
     joiner="di",
 )
+
+FRENCH = Deck(
+    suits=(
+        ("c", "clubs", "club", "klaveren"),
+        ("d", "diamonds", "diamond", "ruiten"),
+        ("h", "hearts", "heart", "harten"),
+        ("s", "spades", "spade", "schoppen"),
+    ),
+    ranks=(
+        *((str(n), word) for n, word in enumerate(("two", "three", "four", "five", "six", "seven"), 2)),
+        *(("8", "eight"), ("9", "nine"), ("10", "ten", "t"), ("J", "jack", "j"), ("Q", "queen", "q")),
+        *(("K", "king", "k"), ("A", "ace", "a", "1")),
+    ),
+    joiner="of",
+)

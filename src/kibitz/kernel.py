@@ -139,6 +139,9 @@ def game(cls: _C) -> _C:
     cls.defaulted = defaulted  # type: ignore[attr-defined]
     for name in defaulted:
         setattr(cls, name, protocol.OPTIONAL[name])
+    for name, value in protocol.ATTRIBUTES.items():
+        if name not in vars(cls):
+            setattr(cls, name, value)
     return component(cls)
 
 
@@ -163,7 +166,7 @@ class Entry:
     def __call__(self, *arguments: Any) -> Any:
         if config.DISABLE_JIT:
             return self.interpreted(*arguments)
-        classes = tuple([type(a) for a in arguments if isinstance(a, tuple)])
+        classes = tuple([cls for a in arguments if isinstance(a, tuple) for cls in _classes(a)])
         if classes not in self._ready:
             self._prepare(classes, arguments)
         return self._ready[classes](*arguments)
@@ -213,6 +216,11 @@ class Entry:
                 finally:
                     config.CACHE_DIR = before
             return self._dispatchers[classes]
+
+
+def _classes(argument: tuple[Any, ...]) -> tuple[type, ...]:
+    """The class of a component; of a plain tuple of components, those of its items."""
+    return (type(argument),) if type(argument) is not tuple else tuple([type(item) for item in argument])
 
 
 def entry(function: Callable[..., Any]) -> Entry:

@@ -129,8 +129,10 @@ class View(_Position):
     def world(self, seed: int) -> State:
         """A random truth that agrees with the view."""
         world = State(self.game, self.array.copy())
+        plan = np.zeros(1, self.game.plan).view(np.recarray)[0]
         with np.errstate(over="ignore"):
-            self.game.resample(world.record, self.seat, stream(seed))
+            self.game.prepare(world.record, self.seat, plan)
+            self.game.sample(world.record, self.seat, plan, stream(seed))
         return world
 
     def __str__(self) -> str:

@@ -39,8 +39,11 @@ SILENT = -1
 class Game(Protocol):
     """A game: its parameters, and its methods. `REQUIRED` names what every game must have.
 
-    Two class attributes are optional: `choices`, the values that a parameter may take
-    (`choices = {"seats": (2, 3, 4)}`), and `expert`, the string of the strongest agent known.
+    Class attributes that are optional: `choices`, the values that a parameter may take
+    (`choices = {"seats": (2, 3, 4)}`, or words for numbers, `{"order": {"falling": 0, "rising": 1}}`);
+    `help`, a line for each parameter; `expert`, the string of the strongest agent known; `objectives`,
+    what agents may strive for beside points and wins, by name (`kibitz.search.objective`); `counted`,
+    the names of what `tally` writes.
     """
 
     seats: int
@@ -78,8 +81,17 @@ class Game(Protocol):
     def hide(self, state: Any, seat: int) -> None:
         """Blank in place all that `seat` cannot know, leaving no trace of its order either."""
 
+    plan: ClassVar[np.dtype[Any]]
+    """The type of what `prepare` notes for `sample`; a game without these two needs none."""
+
     def resample(self, view: Any, seat: int, rng: Any) -> None:
         """Fill every blank of a view: a uniformly random world that agrees with it."""
+
+    def prepare(self, view: Any, seat: int, plan: Any) -> None:
+        """Note in `plan`, once a decision, what all worlds of a view have in common."""
+
+    def sample(self, view: Any, seat: int, plan: Any, rng: Any) -> None:
+        """The same as `resample`, by the notes of `prepare`: for games that write these two instead."""
 
     def team(self, seat: int) -> int:
         """The number of the side that `seat` plays for."""
@@ -120,6 +132,12 @@ class Game(Protocol):
     def world(self, view: Any, seat: int, number: int) -> None:
         """Fill the view with world `number` of `worlds_left`."""
 
+    def tally(self, state: Any, out: Any) -> None:
+        """Write what the game counts beside the score, `out[seat, i]` for name i of `counted`."""
+
+    def validate(self) -> None:
+        """Raise `BadOption` if the parameters do not make a game."""
+
     def move_text(self, move: int) -> str:
         """A move as people write it."""
 
@@ -145,6 +163,23 @@ def hide(game, state, seat):
 
 def resample(game, view, seat, rng):
     """Nothing was hidden, so the view is the world."""
+
+
+def prepare(game, view, seat, plan):
+    """Nothing is known beforehand."""
+
+
+def sample(game, view, seat, plan, rng):
+    """Every world is made from the view alone."""
+    game.resample(view, seat, rng)
+
+
+def tally(game, state, out):
+    """Nothing but the score is counted."""
+
+
+def validate(game):
+    """Any parameters will do."""
 
 
 def team(game, seat):
@@ -223,10 +258,20 @@ def inventory(game, state):
 OPTIONAL: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(hide, resample, team, score_range, random_move, sensible_move, label, alike, possible, grant),
-        *(worlds_left, world, move_text, parse_move, picture, inventory),
+        *(hide, resample, prepare, sample, team, score_range, random_move, sensible_move, label, alike),
+        *(possible, grant, worlds_left, world, tally, validate, move_text, parse_move, picture, inventory),
     )
 }
+
+ATTRIBUTES: dict[str, Any] = {
+    "plan": np.dtype([("nothing", "i1")]),
+    "choices": {},
+    "help": {},
+    "expert": None,
+    "objectives": {},
+    "counted": (),
+}
+"""Class attributes that a game may leave out, with what stands for them then."""
 
 
 # The number of arguments of every method, the game itself included.

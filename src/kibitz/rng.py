@@ -41,6 +41,15 @@ def uniform(rng):
     return np.float64(next_word(rng) >> _BITS_11) * (1.0 / (1 << 53))
 
 
+@kernel
+def mixed(state, number):
+    """One step of `stream`, for compiled code: from the state so far to the next."""
+    z = (state ^ U(number)) + _GAMMA
+    z = (z ^ (z >> _BITS_30)) * _MIX_1
+    z = (z ^ (z >> _BITS_27)) * _MIX_2
+    return z ^ (z >> _BITS_31)
+
+
 def stream(seed: int, *path: int) -> NDArray[np.uint64]:
     """The random stream of one event, named by whole numbers.
 

@@ -26,6 +26,8 @@ class Option:
     choices: tuple[Any, ...] = ()
     least: float | None = None
     most: float | None = None
+    words: bool = False
+    """Any other word is allowed too; whoever uses it knows which."""
 
     def parse(self, text: str) -> Any:
         """The value that `text` means; `BadOption` says what would be right."""
@@ -49,7 +51,7 @@ class Option:
             if self.kind is float:
                 return float(text)
         except ValueError:
-            return None
+            return text if self.words and re.fullmatch(r"[a-z][\w-]*", text) else None
         return text if self.kind is str and not self.choices else None
 
     def _fits(self, value: Any) -> bool:
@@ -76,6 +78,8 @@ class Option:
             number += f" from {_plain(self.least)} to {_plain(self.most)}"
         elif self.least is not None:
             number += f" of at least {_plain(self.least)}"
+        if self.words:
+            words += " or a name that the game knows"
         return f"{words} or {number}" if words else number
 
 

@@ -24,7 +24,7 @@ from kibitz.errors import BadGame, BadOption, IllegalMove, InputError
 from kibitz.kernel import entry, seconds_compiling
 from kibitz.position import State, View
 from kibitz.protocol import CHANCE
-from kibitz.rng import derive, stream
+from kibitz.rng import U, derive, mixed, stream
 
 _CHANCE_STREAM, _AGENT_STREAM = 1, 2
 
@@ -64,6 +64,47 @@ def label_for(game, position, move, seat):
     return game.label(position[0], move, seat)
 
 
+@entry
+def play_deals(
+    game, policies, places, seed, first_deal, position, moves, rng, scores, counts, decisions, trouble
+):
+    """Play all deals of a batch with players that do not search, without coming back to Python.
+
+    The random streams are those of `play_game`, so the games are the same. A policy looks at nothing
+    that the mover cannot see (`kibitz check` tries it), so no view is made. The number of the deal
+    that went wrong is left in `trouble`: an illegal move, or a game longer than it can be.
+    """
+    state, most = position[0], trouble[1]
+    for d in range(scores.shape[0]):
+        of_deal = mixed(mixed(U(0), seed), first_deal + d)
+        for s in range(scores.shape[1]):
+            chances = plies = 0
+            of_agents = mixed(mixed(of_deal, _AGENT_STREAM), s)
+            position[0] = position[1]
+            while not game.is_over(state):
+                seat = game.mover(state)
+                if seat == CHANCE:
+                    rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), chances)
+                    game.deal(state, rng)
+                    chances += 1
+                    continue
+                rng[0] = mixed(U(0), mixed(of_agents, plies) >> U(1))
+                agent = places[s, seat]
+                move = policies[agent].choose(game, state, moves, rng)
+                n = game.legal(state, moves)
+                is_legal = False
+                for i in range(n):
+                    is_legal = is_legal or moves[i] == move
+                plies += 1
+                decisions[agent] += 1
+                if not is_legal or plies > most:
+                    trouble[0] = first_deal + d
+                    return
+                game.play(state, move)
+            game.returns(state, scores[d, s])
+            game.tally(state, counts[d, s])
+
+
 def seatings(game: Any, agents: int) -> list[list[int]]:
     """Which agent sits where, once for every rotation that makes a difference.
 
@@ -100,13 +141,18 @@ class PlayedGame:
     """Time that each seat thought."""
     decisions: NDArray[np.int64]
     """How often each seat chose."""
+    counts: NDArray[np.float64]
+    """What the game counts beside the score, [seat, name]."""
 
 
 def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating: int) -> PlayedGame:
     """Play one game, `agents[seat]` at each seat."""
     position, view = np.zeros(1, game.state), np.zeros(1, game.state)
     moves = np.zeros(game.max_moves, np.int64)
-    played = PlayedGame(np.zeros(game.seats), [], np.zeros(game.seats), np.zeros(game.seats, np.int64))
+    played = PlayedGame(
+        *(np.zeros(game.seats), [], np.zeros(game.seats), np.zeros(game.seats, np.int64)),
+        np.zeros((game.seats, len(game.counted))),
+    )
     for seat, agent in enumerate(agents):
         agent.start(game, seat)
     keeps = [seat for seat, agent in enumerate(agents) if getattr(agent, "keep", False)]
@@ -139,7 +185,9 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating:
                 f"legal were {' '.join(State(game, position).move_texts())}"
             )
         seat = following
-    game.returns(position.view(np.recarray)[0], played.scores)
+    last = position.view(np.recarray)[0]
+    game.returns(last, played.scores)
+    game.tally(last, played.counts)
     return played
 
 
@@ -238,6 +286,8 @@ class Played:
     """Of one core, without compiling."""
     thought: dict[str, list[float]]
     """What each agent used: seconds, decisions, iterations; lists in the order of the agents."""
+    counts: dict[str, list[list[int]]] = field(default_factory=dict)
+    """What the game counts, of every agent: sums over the deals, of a deal's count and of its square."""
     moves: list[list[list[int]]] = field(default_factory=list)
     """[deal][seating], if they were asked for."""
 
@@ -263,24 +313,69 @@ class Batch:
                 f"everywhere"
             )
         agents = [make_agent(spec, rules) for spec in match.agents]
+        shape = (self.deals, match.games_a_deal, match.seats)
+        scores, counts = np.zeros(shape), np.zeros((*shape, len(rules.counted)))
         spent = np.zeros((3, len(agents)))
-        scores = np.zeros((self.deals, match.games_a_deal, match.seats))
         moves: list[list[list[int]]] = [[] for _ in range(self.deals if self.keep_moves else 0)]
         began = time.perf_counter() - seconds_compiling()
+        policies = [getattr(agent, "policy", None) for agent in agents]
+        if len({type(policy) for policy in policies}) == 1 and policies[0] is not None and not moves:
+            spent[1] = self._play_policies(agents, tuple(policies), scores, counts)
+            seconds = time.perf_counter() - seconds_compiling() - began
+            spent[0] = seconds * spent[1] / spent[1].sum()  # not told apart
+        else:
+            self._play_one_by_one(agents, scores, counts, spent, moves)
+            seconds = time.perf_counter() - seconds_compiling() - began
+        thought = dict(zip(("seconds", "decisions", "iterations"), spent.tolist(), strict=True))
+        return Played(scores, seconds, thought, self._sums(counts), moves)
+
+    def _play_policies(self, agents: list[Agent], policies: Any, scores: Any, counts: Any) -> Any:
+        """All games at once in compiled code; the number of decisions of every agent."""
+        match, rules = self.match, self.match.rules
+        for agent in agents:
+            agent.start(rules, 0)
+        decisions, trouble = np.zeros(len(agents), np.int64), np.array([-1, rules.max_plies])
+        play_deals(
+            *(rules, policies, np.array(match.places), match.seed, self.first_deal),
+            *(np.zeros(2, rules.state), np.zeros(rules.max_moves, np.int64), np.zeros(1, np.uint64)),
+            *(scores, counts, decisions, trouble),
+        )
+        if trouble[0] >= 0:
+            raise BadGame(
+                f"on deal {trouble[0]} an illegal move was made, or a game lasted longer than max_plies = "
+                f"{rules.max_plies}; `kibitz check` finds such faults"
+            )
+        return decisions
+
+    def _play_one_by_one(
+        self, agents: list[Agent], scores: Any, counts: Any, spent: Any, moves: list[list[list[int]]]
+    ) -> None:
+        """Game by game, with views, for agents that think."""
+        match, rules = self.match, self.match.rules
+        # Two seats of one agent need memories of their own.
+        bench = [
+            [agent, *(make_agent(spec, rules) for _ in range(match.seats - 1))]
+            for agent, spec in zip(agents, match.agents, strict=True)
+        ]
         for d in range(self.deals):
             for s, seats in enumerate(match.places):
-                # Two seats of one agent need their own memory if it keeps a tree.
-                sitting = [
-                    agents[a] if seats.count(a) == 1 else make_agent(match.agents[a], rules) for a in seats
-                ]
+                sitting = [bench[a][seats[:seat].count(a)] for seat, a in enumerate(seats)]
                 before = [getattr(agent, "used", 0) for agent in sitting]
                 game = play_game(rules, sitting, match.seed, self.first_deal + d, s)
-                scores[d, s] = game.scores
+                scores[d, s], counts[d, s] = game.scores, game.counts
                 for seat, a in enumerate(seats):
                     used = getattr(sitting[seat], "used", 0) - before[seat]
                     spent[:, a] += game.seconds[seat], game.decisions[seat], used
                 if self.keep_moves:
                     moves[d].append(game.moves)
-        seconds = time.perf_counter() - seconds_compiling() - began
-        thought = dict(zip(("seconds", "decisions", "iterations"), spent.tolist(), strict=True))
-        return Played(scores, seconds, thought, moves)
+
+    def _sums(self, counts: NDArray[np.float64]) -> dict[str, list[list[int]]]:
+        """For every name and agent, over the deals: the sum of what a deal counts, and of its square."""
+        found = {}
+        for k, name in enumerate(self.match.rules.counted):
+            of_deal = np.zeros((len(counts), len(self.match.agents)), np.int64)
+            for s, seats in enumerate(self.match.places):
+                for seat, a in enumerate(seats):
+                    of_deal[:, a] += counts[:, s, seat, k].astype(np.int64)
+            found[name] = [of_deal.sum(axis=0).tolist(), (of_deal**2).sum(axis=0).tolist()]
+        return found

@@ -18,7 +18,10 @@ from typing import Any
 from kibitz import specs
 from kibitz.errors import BadGame, InputError, UnknownName
 
-GAMES = {"briskola": "kibitz.games.briskola.rules:Briskola"}
+GAMES = {
+    "briskola": "kibitz.games.briskola.rules:Briskola",
+    "diminishing-bridge": "kibitz.games.diminishing_bridge.rules:DiminishingBridge",
+}
 """Name → module:class of the games that come with Kibitz."""
 
 
@@ -31,7 +34,12 @@ def load(spec: str) -> Any:
     name, given = _split(spec)
     cls = game_class(name)
     values = specs.read_options(f"game {name}", given, parameters(cls), None)
-    return cls(**values)
+    for key, value in values.items():  # words that stand for numbers
+        if isinstance(cls.choices.get(key), dict):
+            values[key] = cls.choices[key][value]
+    game = cls(**values)
+    game.validate()
+    return game
 
 
 def _split(spec: str) -> tuple[str, list[tuple[str | None, str]]]:
@@ -59,11 +67,14 @@ def known() -> dict[str, str]:
 
 def parameters(cls: Any) -> dict[str, specs.Option]:
     """The parameters of a game as options; `choices` of the class limits their values."""
-    choices = getattr(cls, "choices", {})
-    return {
-        name: specs.Option(name, type(default), default, choices=tuple(choices.get(name, ())))
-        for name, default in cls._field_defaults.items()
-    }
+    options = {}
+    for name, default in cls._field_defaults.items():
+        choices = cls.choices.get(name, ())
+        kind = type(default)
+        if isinstance(choices, dict):
+            kind, default = str, next(word for word, value in choices.items() if value == default)
+        options[name] = specs.Option(name, kind, default, cls.help.get(name, ""), tuple(choices))
+    return options
 
 
 def plain_name(module: str) -> str:

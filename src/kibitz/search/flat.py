@@ -7,15 +7,17 @@ from kibitz.search.objective import play_out
 
 
 @entry
-def sample(game, objective, policy, root, seat, playouts, world, moves, values, sums, squares, rng):
+def sample(game, objective, policy, root, seat, playouts, plan, world, moves, values, sums, squares, rng):
     """Add `playouts` results per legal move to `sums` and `squares`; the number of moves."""
     n = game.legal(root[0], moves)
+    game.prepare(root[0], seat, plan[0])
     for i in range(n):
+        game.legal(root[0], moves)  # playouts use the same buffer
+        move = moves[i]
         for _ in range(playouts):
             world[0] = root[0]
-            game.resample(world[0], seat, rng)
-            game.legal(root[0], moves)  # playouts use the same buffer
-            game.play(world[0], moves[i])
+            game.sample(world[0], seat, plan[0], rng)
+            game.play(world[0], move)
             play_out(game, policy, world[0], moves, rng)
             objective.value(game, world[0], values)
             sums[i] += values[seat]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,7 +37,7 @@ WORLDS = {
 }
 
 
-def _option(default: Any, help: str, **limits: Any) -> Any:
+def option(default: Any, help: str, **limits: Any) -> Any:
     """An option of an agent, with what `kibitz agents` says about it."""
     return field(default=default, metadata={"help": help, **limits})
 
@@ -52,6 +53,18 @@ def options_of(cls: type) -> dict[str, Option]:
     return found
 
 
+@entry
+def list_moves(game, view, moves):
+    """Write the mover's legal moves into `moves`; how many there are."""
+    return game.legal(view[0], moves)
+
+
+def legal_moves(view: View) -> list[int]:
+    """The moves to choose from, in the game's order; `View.legal_moves`, compiled."""
+    moves = np.zeros(view.game.max_moves, np.int64)
+    return moves[: list_moves(view.game, view.array, moves)].tolist()
+
+
 @dataclass
 class Statistics:
     """What is known about each legal move at the root."""
@@ -64,6 +77,10 @@ class Statistics:
     iterations: int = 0
     worlds: int = 0
     exact: bool = False
+    choice: int | None = None
+    """The move to make, where neither visits nor value decide."""
+    tried: NDArray[np.float64] | None = None
+    """In which order the moves were first tried, if that decides between equal visits."""
     settled: bool = False
     """The tree has proved its root: the best value is the best move, however often it was tried."""
 
@@ -78,12 +95,15 @@ class Statistics:
 
     def best(self, by_value: bool) -> int:
         """The index of the move to make: the first of those with the most visits (or value)."""
+        if self.choice is not None:
+            return self.choice
         means = np.where(self.visits > 0, self.means(), -np.inf)
-        keys = (self.visits, means) if by_value or self.settled else (means, self.visits)
+        second = means if self.tried is None else -self.tried
+        keys = (self.visits, means) if by_value or self.settled else (second, self.visits)
         order = np.lexsort((-np.arange(len(self.moves)), *keys))
         return int(order[-1])
 
-    def advice(self, agent: Searcher, view: View, objective: Score, seconds: float, seed: int) -> Advice:
+    def advice(self, agent: Searcher, view: View, objective: Any, seconds: float, seed: int) -> Advice:
         scale, shift, unit = _unit(objective)
         means = self.means()
         rows = []
@@ -115,8 +135,10 @@ class Statistics:
         )
 
 
-def _unit(objective: Score) -> tuple[float, float, str]:
+def _unit(objective: Any) -> tuple[float, float, str]:
     """How to print a value: as points of the game, as a chance to win, or as it is."""
+    if not isinstance(objective, Score):
+        return 1.0 / objective.top, 0.0, objective.unit
     if objective.wins == 0.0:
         return objective.span / objective.top, objective.low, "points"
     if objective.wins == 1.0:
@@ -128,17 +150,19 @@ def _unit(objective: Score) -> tuple[float, float, str]:
 class Searcher:
     """An agent that looks ahead: what flat Monte Carlo and tree search have in common."""
 
-    iterations: int = _option(1000, "playouts for one decision", least=1, most=10**12)
-    objective: float = _option(
+    iterations: int = option(1000, "playouts for one decision", least=1, most=10**12)
+    objective: float | str = option(
         0.0,
-        "what to strive for: points, wins, or the weight of winning between them",
+        "what to strive for: points, wins, the weight of winning between them, or an objective of the "
+        "game's own, by its name",
         kind=float,
         choices=tuple(OBJECTIVES),
         least=0,
         most=1,
+        words=True,
     )
-    top: float = _option(1.0, "the best value; others are scaled to 0 … top", least=1e-9)
-    playout: float = _option(
+    top: float = option(1.0, "the best value; others are scaled to 0 … top", least=1e-9)
+    playout: float = option(
         0.0,
         "moves of a playout: random, sensible (the game's rules of thumb), or the share of these",
         kind=float,
@@ -146,7 +170,7 @@ class Searcher:
         least=0,
         most=1,
     )
-    endings: int = _option(
+    endings: int = option(
         0, "solve a position exactly when at most so many worlds are left; 0: never", least=0
     )
     spec: str = ""
@@ -157,11 +181,17 @@ class Searcher:
     _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self.objective = OBJECTIVES.get(self.objective, self.objective)  # type: ignore[call-overload]
+        self.objective = OBJECTIVES.get(self.objective, self.objective)  # type: ignore[arg-type]
         self.playout = PLAYOUTS.get(self.playout, self.playout)  # type: ignore[call-overload]
 
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the agent cannot play it."""
+        if isinstance(self.objective, str) and self.objective not in game.objectives:
+            own = ", ".join(game.objectives) or "none of its own"
+            raise Unsupported(
+                f"objective={self.objective} is not known to {type(game).__name__}; it has points, wins and "
+                f"{own}"
+            )
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
@@ -177,10 +207,13 @@ class Searcher:
         began = time.perf_counter() - kernel.seconds_compiling()
         found = self._think(view, seed)
         seconds = time.perf_counter() - kernel.seconds_compiling() - began
-        return found.advice(self, view, self._objective(view.game), seconds, seed)
+        return found.advice(self, view, self._objective(view), seconds, seed)
 
-    def _objective(self, game: Any) -> Score:
-        return score(game, self.objective, self.top)
+    def _objective(self, view: View) -> Any:
+        """What is striven for in this position, ready for compiled code."""
+        if isinstance(self.objective, str):
+            return view.game.objectives[self.objective](view.game, view.array[0], self.top)
+        return score(view.game, self.objective, self.top)
 
     def _think(self, view: View, seed: int) -> Statistics:
         if self.cheating and not view.is_open and "hide" not in view.game.defaulted:
@@ -194,11 +227,11 @@ class Searcher:
     def _solve(self, view: View, worlds: int) -> Statistics:
         """The exact values, averaged over all worlds that are left."""
         game = view.game
-        found = Statistics.of(view.legal_moves())
+        found = Statistics.of(legal_moves(view))
         stack = self._kept("stack", game, lambda: exact.stack(game))
         moves = np.zeros(game.max_moves, np.int64)
         exact.solve_worlds(
-            *(game, self._objective(game), view.array, view.seat, worlds, two_sides(game)),
+            *(game, self._objective(view), view.array, view.seat, worlds, two_sides(game)),
             *(moves, found.sums, found.squares, stack),
         )
         found.visits[:] = found.available[:] = found.worlds = worlds
@@ -229,17 +262,22 @@ _MOST_AT_ONCE = 100_000
 class FlatMonteCarlo(Searcher):
     """Every legal move gets the same number of playouts, each in a freshly sampled world."""
 
+    least: int = 1
+    """Playouts of a move, however many moves there are."""
+
     def _search(self, view: View, seed: int) -> Statistics:
         game = view.game
-        found = Statistics.of(view.legal_moves())
-        each = max(1, self.iterations // len(found.moves))
+        found = Statistics.of(legal_moves(view))
+        each = max(self.least, self.iterations // len(found.moves))
         world, rng = np.zeros(1, game.state), stream(seed)
+        plan = self._kept("plan", game, lambda: np.zeros(1, game.plan))
+        objective = self._objective(view)
         moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
         for begun in range(0, each, _MOST_AT_ONCE):
             flat.sample(
-                *(game, self._objective(game), Habit(self.playout), view.array, view.seat),
+                *(game, objective, Habit(self.playout), view.array, view.seat),
                 min(_MOST_AT_ONCE, each - begun),
-                *(world, moves, values, found.sums, found.squares, rng),
+                *(plan, world, moves, values, found.sums, found.squares, rng),
             )
         found.visits[:] = found.available[:] = each
         found.iterations = found.worlds = each * len(found.moves)
@@ -255,38 +293,41 @@ _CHUNK_SECONDS = 0.02
 class TreeSearch(Searcher):
     """Monte Carlo tree search in all its kinds; the named agents are settings of it."""
 
-    time: float | None = _option(None, "time for one decision, instead of iterations", kind=Duration)
-    worlds: str = _option(
+    time: float | None = option(None, "time for one decision, instead of iterations", kind=Duration)
+    worlds: str = option(
         "fresh",
         "fresh: a new deal each iteration; one or many: deals with a tree each; possible: a tree "
         "over the moves that seats might hold; true: the real cards (cheating)",
         choices=tuple(WORLDS),
     )
-    trees: int = _option(20, "how many deals, with worlds=many", least=1)
-    select: str = _option("ucb1", "how to choose between moves in the tree", choices=tuple(SELECT))
-    c: float = _option(0.7, "weight of exploration", least=0)
-    inside: bool = _option(False, "c inside the root: √(c·ln N / n)")
-    expand: str = _option("one", "new nodes: one move, all moves, or the whole path", choices=tuple(EXPAND))
-    backup: str = _option("mean", "how values move up", choices=tuple(BACKUP))
-    p: float = _option(1.0, "exponent of the power mean, with backup=power", least=1)
-    chosen: str = _option(
-        "visits", "the final choice: most visits or best value", choices=("visits", "value")
+    trees: int = option(20, "how many deals, with worlds=many", least=1)
+    select: str = option("ucb1", "how to choose between moves in the tree", choices=tuple(SELECT))
+    c: float = option(0.7, "weight of exploration", least=0)
+    inside: bool = option(False, "c inside the root: √(c·ln N / n)")
+    expand: str = option("one", "new nodes: one move, all moves, or the whole path", choices=tuple(EXPAND))
+    backup: str = option("mean", "how values move up", choices=tuple(BACKUP))
+    p: float = option(1.0, "exponent of the power mean, with backup=power", least=1)
+    chosen: str = option("visits", "the final choice: most visits or best value", choices=("visits", "value"))
+    ties: str = option(
+        "value",
+        "between moves of equal visits: the better value, or the one that was tried first",
+        choices=("value", "first"),
     )
-    opponents: str = _option(
+    opponents: str = option(
         "own",
         "what others strive for in the tree: their own value, or help: the searcher's",
         choices=("own", "help"),
     )
-    merge: bool = _option(False, "treat moves that the game calls alike as one, but for the first")
-    infosets: str = _option(
+    merge: bool = option(False, "treat moves that the game calls alike as one, but for the first")
+    infosets: str = option(
         "moves",
         "what tells positions in the tree apart: the moves played, or all that the seat has seen "
         "(full: drawn cards too)",
         choices=("moves", "full"),
     )
-    playouts: int = _option(1, "playouts a leaf", least=1)
-    threads: int = _option(1, "independent trees on as many threads, summed", least=1, most=256)
-    keep: bool = _option(False, "keep the tree between moves")
+    playouts: int = option(1, "playouts a leaf", least=1)
+    threads: int = option(1, "independent trees on as many threads, summed", least=1, most=256)
+    keep: bool = option(False, "keep the tree between moves")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -297,6 +338,7 @@ class TreeSearch(Searcher):
         self._stop = False
 
     def start(self, game: Any, seat: int) -> None:
+        super().start(game, seat)
         self._check(game)
         self._trees = None
 
@@ -355,7 +397,7 @@ class TreeSearch(Searcher):
     def _search(self, view: View, seed: int) -> Statistics:
         self._check(view.game)
         self._stop = False
-        moves = view.legal_moves()
+        moves = legal_moves(view)
         memories, is_fresh = self._memories(view.game)
         shares = [Statistics.of(moves) for _ in memories]
         grow = partial(self._grow, view, seed, is_fresh)
@@ -402,28 +444,30 @@ class TreeSearch(Searcher):
         self, view: View, seed: int, is_fresh: bool, thread: int, memory: tree.Buffers, found: Statistics
     ) -> None:
         """Grow the trees of one thread and add what the root has learned to `found`."""
-        game = view.game
+        game, objective = view.game, self._objective(view)
         root, trees = view.array, 1
         if self.worlds in ("one", "many"):
             root, trees = np.zeros(1, game.state), self.trees if self.worlds == "many" else 1
         for number in range(trees):
             rng = stream(seed, thread, number)
             if self.worlds in ("one", "many"):
-                tree.sample_world(game, view.array, view.seat, root, rng)
+                tree.sample_world(game, view.array, view.seat, memory.plans, root, rng)
             iterations = self._share(thread)
             iterations = iterations // trees + (number < iterations % trees)
-            done = self._run(game, root, view.seat, memory, iterations, trees, is_fresh, rng)
+            done = self._run(game, objective, root, view.seat, memory, iterations, trees, is_fresh, rng)
             found.iterations += done
             found.worlds += done if self.worlds in ("fresh", "possible") else 1
             found.settled = trees == self.threads == 1 and bool(memory.nodes[tree.ROOT]["proved"])
             self._add(memory, found)
+        if self.ties == "first" and trees == self.threads == 1:
+            found.tried = self._order(memory, found)
 
     def _run(
-        self, game: Any, root: Any, seat: int, memory: tree.Buffers, iterations: int, trees: int,
-        fresh_tree: bool, rng: Any,
+        self, game: Any, objective: Any, root: Any, seat: int, memory: tree.Buffers, iterations: int,
+        trees: int, fresh_tree: bool, rng: Any,
     ) -> int:  # fmt: skip
         """Search until the iterations or the time are used up; how many iterations it were."""
-        parts = (game, self._objective(game), Habit(self.playout), self._options(), root, seat, memory)
+        parts = (game, objective, Habit(self.playout), self._options(), root, seat, memory)
         if self.time is None:
             done = 0
             while done < iterations and not self._stop:
@@ -447,19 +491,30 @@ class TreeSearch(Searcher):
             chunk = max(1, int(chunk * min(left, _CHUNK_SECONDS) / max(now - before, 1e-6)))
 
     @staticmethod
-    def _add(memory: tree.Buffers, found: Statistics) -> None:
-        nodes = memory.nodes
+    def _children(memory: tree.Buffers, found: Statistics) -> Iterator[tuple[int, int]]:
+        """The nodes of the moves at the root, as (number of the move, number of the node)."""
         places = {move: i for i, move in enumerate(found.moves)}
-        number = int(nodes[tree.ROOT]["child"])
+        number = int(memory.nodes[tree.ROOT]["child"])
         while number != tree.NO_NODE:
-            node = nodes[number]
-            i = places.get(int(node["key"]))
-            if i is not None:
-                found.visits[i] += node["visits"]
-                found.sums[i] += node["value"]
-                found.squares[i] += node["squares"]
-                found.available[i] += node["available"]
+            node = memory.nodes[number]
+            if int(node["key"]) in places:
+                yield places[int(node["key"])], number
             number = int(node["sibling"])
+
+    def _add(self, memory: tree.Buffers, found: Statistics) -> None:
+        for i, number in self._children(memory, found):
+            node = memory.nodes[number]
+            found.visits[i] += node["visits"]
+            found.sums[i] += node["value"]
+            found.squares[i] += node["squares"]
+            found.available[i] += node["available"]
+
+    def _order(self, memory: tree.Buffers, found: Statistics) -> NDArray[np.float64]:
+        """When each move was first tried: nodes are numbered as they are made."""
+        order = np.full(len(found.moves), np.inf)
+        for i, number in self._children(memory, found):
+            order[i] = number
+        return order
 
 
 @entry
@@ -476,6 +531,11 @@ class PolicyPlayer:
     spec: str = ""
     cheating: bool = False
 
+    @property
+    def policy(self) -> Any:
+        """What chooses its moves, for compiled code: it looks at nothing that the mover cannot see."""
+        return Habit(self.sense)
+
     def start(self, game: Any, seat: int) -> None:
         """A new game begins."""
         if self.sense > 0 and "sensible_move" in game.defaulted:
@@ -484,19 +544,24 @@ class PolicyPlayer:
                 f"rule-based agent; let a search play, such as ismcts:1000"
             )
 
+    @property
+    def is_random(self) -> bool:
+        """Whether every move is as good as any other."""
+        return self.sense == 0
+
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
 
     def choose(self, view: View, seed: int) -> int:
         self.start(view.game, view.seat)
         moves = np.zeros(view.game.max_moves, np.int64)
-        return int(pick(view.game, Habit(self.sense), view.array, moves, stream(seed)))
+        return int(pick(view.game, self.policy, view.array, moves, stream(seed)))
 
     def advise(self, view: View, seed: int) -> Advice:
         began = time.perf_counter()
         best = self.choose(view, seed)
         moves = view.legal_moves()
-        if self.sense == 0:
+        if self.is_random:
             rows = [Row(m, view.game.move_text(m), math.nan, math.inf, 0, 1) for m in moves]
         else:
             rows = [Row(m, view.game.move_text(m), math.nan, math.inf, m == best, 1) for m in moves]

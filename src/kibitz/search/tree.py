@@ -78,6 +78,7 @@ class Buffers(NamedTuple):
     slots: NDArray[np.int32]  # hash table of node numbers, a power of two long
     used: NDArray[np.int64]  # [nodes in use]
     positions: NDArray[Any]  # [the position walked on, the position played out]
+    plans: NDArray[Any]  # [what all worlds of the root, or of a leaf, have in common]
     moves: NDArray[np.int64]
     path: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -92,6 +93,7 @@ def buffers(game: Any, capacity: int) -> Buffers:
         np.zeros(slots, np.int32),
         np.ones(1, np.int64),
         np.zeros(2, game.state),
+        np.zeros(1, game.plan),
         np.zeros(game.max_moves, np.int64),
         np.zeros(2 * game.max_plies + 2, np.int64),
         np.zeros(2 * game.seats),
@@ -263,10 +265,12 @@ def evaluate(game, objective, policy, options, tree, seat, rng):
         return
     for s in range(game.seats):
         tree.sums[s] = 0.0
+    if options.worlds == POSSIBLE:
+        game.prepare(tree.positions[0], seat, tree.plans[0])
     for _ in range(options.playouts):
         tree.positions[1] = tree.positions[0]
         if options.worlds == POSSIBLE:
-            game.resample(tree.positions[1], seat, rng)
+            game.sample(tree.positions[1], seat, tree.plans[0], rng)
         play_out(game, policy, tree.positions[1], tree.moves, rng)
         objective.value(game, tree.positions[1], tree.values)
         for s in range(game.seats):
@@ -360,7 +364,7 @@ def iterate(game, objective, policy, options, root, seat, tree, rng):
     """One iteration from the view (or world) `root`."""
     tree.positions[0] = root[0]
     if options.worlds == FRESH:
-        game.resample(tree.positions[0], seat, rng)
+        game.sample(tree.positions[0], seat, tree.plans[0], rng)
     depth = walk(game, options, tree, seat, rng)
     leaf = tree.nodes[tree.path[depth - 1]]
     is_exact = leaf.proved == 1 or not awaits_move(game, tree.positions[0])
@@ -374,10 +378,11 @@ def iterate(game, objective, policy, options, root, seat, tree, rng):
 
 
 @entry
-def sample_world(game, view, seat, world, rng):
+def sample_world(game, view, seat, plan, world, rng):
     """Put a random world that agrees with the view into `world`."""
     world[0] = view[0]
-    game.resample(world[0], seat, rng)
+    game.prepare(world[0], seat, plan[0])
+    game.sample(world[0], seat, plan[0], rng)
 
 
 @entry
@@ -385,6 +390,8 @@ def search(game, objective, policy, options, root, seat, tree, iterations, fresh
     """Search on from `root` for `iterations` more; fewer if the root is proved. How many."""
     if fresh_tree:
         clear(tree)
+    if options.worlds == FRESH:
+        game.prepare(root[0], seat, tree.plans[0])
     for i in range(iterations):
         iterate(game, objective, policy, options, root, seat, tree, rng)
         if tree.nodes[ROOT].proved == 1:

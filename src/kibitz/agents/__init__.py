@@ -7,6 +7,8 @@ iterations (playouts) for one decision.
 
 from __future__ import annotations
 
+import importlib
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,13 +16,7 @@ from kibitz import specs
 from kibitz.errors import BadOption, UnknownName, Unsupported
 from kibitz.position import State, View
 from kibitz.search.advice import Advice
-from kibitz.search.montecarlo import (
-    FlatMonteCarlo,
-    PolicyPlayer,
-    Searcher,
-    TreeSearch,
-    options_of,
-)
+from kibitz.search.montecarlo import FlatMonteCarlo, PolicyPlayer, TreeSearch, options_of
 
 
 class Agent(Protocol):
@@ -51,13 +47,23 @@ def look(agent: Agent, state: State) -> View:
 class Setting:
     """A name for an agent: a class and the values that differ from its defaults."""
 
-    cls: type
+    kind: type | str
+    """The class, or where to find it: most agents of one game are not needed by the others."""
     values: dict[str, Any]
     help: str
 
-    def options(self) -> dict[str, specs.Option]:
-        return options_of(self.cls) if issubclass(self.cls, Searcher) else {}
+    @property
+    def cls(self) -> Any:
+        if isinstance(self.kind, type):
+            return self.kind
+        module, _, name = self.kind.partition(":")
+        return getattr(importlib.import_module(module), name)
 
+    def options(self) -> dict[str, specs.Option]:
+        return options_of(self.cls)
+
+
+_SNELLEMAN = "kibitz.agents.snelleman:Snelleman"
 
 SETTINGS: dict[str, Setting] = {
     "random": Setting(PolicyPlayer, {"sense": 0.0}, "uniformly random legal moves"),
@@ -80,6 +86,25 @@ SETTINGS: dict[str, Setting] = {
         },
         "Karamatić 2016/17: MCTS for Briškola over possible moves, one reward for all nodes",
     ),
+    "snelleman-random": Setting(
+        _SNELLEMAN + "Player", {"kind": 0}, "Snelleman 2020: strategic bidding, random cards"
+    ),
+    "snelleman-trumping": Setting(
+        _SNELLEMAN + "Player", {"kind": 1}, "Snelleman 2020: strategic bidding, trumps whenever possible"
+    ),
+    "snelleman-rule-based": Setting(
+        _SNELLEMAN + "Player", {"kind": 2}, "Snelleman 2020: strategic bidding, cards by rules with memory"
+    ),
+    "snelleman-mc": Setting(
+        _SNELLEMAN + "MonteCarlo",
+        {"objective": "gv"},
+        "Snelleman 2020: Monte Carlo bidding, flat Monte Carlo valued by the scoreboard",
+    ),
+    "snelleman-mcts": Setting(
+        _SNELLEMAN + "TreeSearch",
+        {"objective": "gv", "worlds": "possible", "c": math.sqrt(2.0), "ties": "first"},
+        "Snelleman 2020: Monte Carlo bidding, a tree over possible cards valued by the scoreboard",
+    ),
     "expert": Setting(
         TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` tells; options change it"
     ),
@@ -101,8 +126,9 @@ def make_agent(spec: str, game: Any = None) -> Agent:
         values |= _expert_values(game)
     if values.get("worlds") == "true" and "worlds" in dict(given):
         raise BadOption("cheating is what it is: worlds cannot be set")
+    options = setting.options()
     values |= specs.read_options(
-        f"agent {name}", given, setting.options(), "iterations" if setting.options() else None
+        f"agent {name}", given, options, "iterations" if "iterations" in options else None
     )
     if values.get("worlds") == "true" and name != "cheating":
         raise BadOption("worlds=true looks at hidden cards; its name is 'cheating'")

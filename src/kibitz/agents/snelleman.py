@@ -1,0 +1,108 @@
+"""The agents of T. Snelleman, *Strategic Gambling in DiminishingBridge*, 2020."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kibitz.errors import Unsupported
+from kibitz.games.diminishing_bridge.rules import BID, BIDDING, PLAYING, DiminishingBridge
+from kibitz.games.diminishing_bridge.snelleman import Snelleman, nearest_bid
+from kibitz.kernel import entry
+from kibitz.position import View
+from kibitz.rng import stream
+from kibitz.search.montecarlo import (
+    FlatMonteCarlo,
+    PolicyPlayer,
+    Searcher,
+    Statistics,
+    TreeSearch,
+    legal_moves,
+    option,
+)
+from kibitz.search.objective import Habit, play_out
+
+
+@entry
+def count_tricks(game, policy, root, seat, playouts, plan, world, moves, counts, rng):
+    """Monte Carlo bidding: how often `seat` takes each number of tricks, whatever is bid; the bid."""
+    total = 0
+    game.prepare(root[0], seat, plan[0])
+    for _ in range(playouts):
+        world[0] = root[0]
+        game.sample(world[0], seat, plan[0], rng)
+        world[0].turn = world[0].number % game.seats
+        world[0].phase = PLAYING
+        play_out(game, policy, world[0], moves, rng)
+        counts[world[0].tricks[seat]] += 1.0
+        total += world[0].tricks[seat]
+    return nearest_bid(game, root[0], total / playouts)
+
+
+def demand_game(agent: Any, game: Any) -> None:
+    """These agents know one game only."""
+    if not isinstance(game, DiminishingBridge):
+        raise Unsupported(
+            f"{agent.spec.partition(':')[0]} plays diminishing-bridge only, not {type(game).__name__}; "
+            f"for other games take rule-based, flat or ismcts"
+        )
+
+
+@dataclass
+class SnellemanPlayer(PolicyPlayer):
+    """Strategic bidding, and cards at random, trumps first, or by rules."""
+
+    as_run: bool = option(False, "the rules of the program behind the published tables")
+    kind: int = 0
+
+    @property
+    def policy(self) -> Any:
+        return Snelleman(self.kind, self.as_run)
+
+    @property
+    def is_random(self) -> bool:
+        return False
+
+    def start(self, game: Any, seat: int) -> None:
+        demand_game(self, game)
+
+
+class MonteCarloBidding(Searcher):
+    """The mean number of tricks in random playouts, rounded: the bidding of both Monte Carlo agents."""
+
+    def start(self, game: Any, seat: int) -> None:
+        demand_game(self, game)
+        super().start(game, seat)
+
+    def _think(self, view: View, seed: int) -> Statistics:
+        return self._bid(view, seed) if view.record.phase == BIDDING else super()._think(view, seed)
+
+    def _bid(self, view: View, seed: int) -> Statistics:
+        """For every bid the share of playouts in which it would have been made."""
+        game = view.game
+        found = Statistics.of(legal_moves(view))
+        counts = np.zeros(game.largest() + 1)
+        world, moves = np.zeros(1, game.state), np.zeros(game.max_moves, np.int64)
+        plan = self._kept("plan", game, lambda: np.zeros(1, game.plan))
+        bid = count_tricks(
+            *(game, Habit(0.0), view.array, view.seat, self.iterations),
+            *(plan, world, moves, counts, stream(seed)),
+        )
+        found.choice = found.moves.index(BID + bid)
+        found.sums[:] = found.squares[:] = [counts[move - BID] for move in found.moves]
+        found.visits[:] = found.available[:] = found.iterations = found.worlds = self.iterations
+        return found
+
+
+@dataclass
+class SnellemanMonteCarlo(MonteCarloBidding, FlatMonteCarlo):
+    """Section 4.5.1: ⌊B/m⌋ playouts for each of m cards, valued by GV."""
+
+    least: int = 0
+
+
+@dataclass
+class SnellemanTreeSearch(MonteCarloBidding, TreeSearch):
+    """Section 4.5.2: one tree over the cards that seats might hold, dealt only for the playout."""

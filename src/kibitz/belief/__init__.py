@@ -1,0 +1,1 @@
+"""Which worlds there are, and how likely each of them is."""

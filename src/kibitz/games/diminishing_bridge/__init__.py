@@ -1,0 +1,1 @@
+"""DiminishingBridge: Boerenbridge, Oh Hell."""

@@ -1,0 +1,168 @@
+"""What a finished round is worth to each seat: the objectives of DiminishingBridge.
+
+A search ends with the round, but the game is won on the scoreboard. Each of these turns the board
+after a round into values from 0 to `top`, and is prepared once a decision from the board before it:
+
+- `gv`, the thesis's game value: the scoreboard value SV between the worst and the best board that
+  this round can bring;
+- `chance`, the chance to win the game: ahead of each other seat, as likely as a normal error of the
+  rounds left allows;
+- `round`, the points of the round alone;
+- `spoil`, these less those of the others, on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from kibitz.kernel import component, entry
+
+SPREAD = 8.5
+"""Standard deviation of the difference of two seats' points in one round, between equal players."""
+_LARGE = 1e150  # keeps differences of scoreboard values finite, whatever the parameters
+
+
+@component
+class GameValue(NamedTuple):
+    """GV = (SV − SV(W)) / (SV(B) − SV(W)), of section 4.5.1 of the thesis."""
+
+    lift: NDArray[np.float64]
+    """a^(1 + a/(2r + K − 1)) for every distance a to the first."""
+    worst: NDArray[np.float64]
+    """SV(W) of every seat."""
+    best: NDArray[np.float64]
+    """SV(B) of every seat."""
+    top: float
+
+    unit = "game value"
+
+    def value(objective, game, state, out):
+        for seat in range(game.seats):
+            if state.victor >= 0:
+                out[seat] = objective.top if state.victor == seat else 0.0
+            else:
+                sv = objective.scoreboard_value(state.scores, game.seats, seat)
+                low, high = objective.worst[seat], objective.best[seat]
+                out[seat] = objective.top * max(0.0, (sv - low) / (high - low))
+
+    def scoreboard_value(objective, scores, seats, seat):
+        """SV = −Σ aₖ/k over the distances to `seat`, the largest first and lifted; a tie counts +1."""
+        total = 0.0
+        for k in range(seats):
+            distance = objective.distance(scores, seat, k)
+            place = 1
+            for other in range(seats):
+                ahead = objective.distance(scores, seat, other) - distance
+                place += ahead > 0 or (ahead == 0 and other < k)
+            total += (objective.lift[distance] if place == 1 else distance) / place
+        return -total
+
+    def distance(objective, scores, seat, other):
+        """How far `other` is ahead of `seat`; equal scores are a loss for both."""
+        ahead = np.int64(scores[other]) - np.int64(scores[seat])
+        return 1 if ahead == 0 and other != seat else ahead
+
+
+def game_value(game: Any, view: Any, top: float) -> GameValue:
+    """The objective of the thesis, for the round of a view."""
+    before = np.array(view["scores"][: game.seats], np.int64)
+    cards = int(view["cards"])
+    gain, loss = game.K + cards * game.trick_factor, cards * game.losing_factor
+    distances = np.arange(int(np.ptp(before)) + gain + loss + 2, dtype=float)
+    with np.errstate(over="ignore"):
+        lift = distances ** (1.0 + distances / max(1, 2 * cards + game.K - 1))
+    value = GameValue(np.minimum(lift, _LARGE), np.zeros(game.seats), np.zeros(game.seats), top)
+    bound(value, game.seats, before, gain, loss, np.zeros(game.seats, np.int64))
+    return value
+
+
+@entry
+def bound(value, seats, before, gain, loss, board):
+    """Fill in SV of the worst and the best board of every seat: all others gain, or lose, all they can."""
+    for seat in range(seats):
+        for other in range(seats):
+            board[other] = before[other] - loss if other == seat else before[other] + gain
+        value.worst[seat] = value.scoreboard_value(board, seats, seat)
+        for other in range(seats):
+            board[other] = before[other] + gain if other == seat else before[other] - loss
+        value.best[seat] = value.scoreboard_value(board, seats, seat)
+
+
+@component
+class Standing(NamedTuple):
+    """The chance to win the game: the product of the chances to stay ahead of every other seat."""
+
+    ahead: NDArray[np.float64]
+    """The chance to end ahead of another, by the points that one is ahead now, from `−middle`."""
+    middle: int
+    top: float
+
+    unit = "chance to win"
+
+    def value(objective, game, state, out):
+        for seat in range(game.seats):
+            chance = objective.top
+            for other in range(game.seats):
+                if other != seat:
+                    lead = np.int64(state.scores[seat]) - np.int64(state.scores[other])
+                    chance *= objective.ahead[lead + objective.middle]
+            out[seat] = chance
+
+
+def chance_to_win(game: Any, view: Any, top: float) -> Standing:
+    """The chance to win the game after the round of a view."""
+    before = np.array(view["scores"][: game.seats], np.int64)
+    cards = int(view["cards"])
+    most = int(np.ptp(before)) + game.K + cards * (game.trick_factor + game.losing_factor) + 1
+    rounds_left = int(game.number_of_rounds()) - int(view["number"]) - 1
+    leads = np.arange(-most, most + 1)
+    if rounds_left == 0:  # a shared first place is a win for nobody
+        return Standing((leads > 0).astype(float), most, top)
+    spread = SPREAD * (game.K + game.trick_factor) / 11 * np.sqrt(rounds_left)
+    return Standing(ndtr((leads - 0.5) / max(spread, 1e-9)), most, top)
+
+
+@component
+class Margin(NamedTuple):
+    """The points of the round, less `spoil` times those of the others on average."""
+
+    spoil: float
+    low: float
+    span: float
+    top: float
+
+    unit = "of the points"
+
+    def value(objective, game, state, out):
+        total = 0.0
+        for seat in range(game.seats):
+            total += state.gained[seat]
+        for seat in range(game.seats):
+            others = (total - state.gained[seat]) / (game.seats - 1)
+            margin = state.gained[seat] - objective.spoil * others
+            out[seat] = objective.top * (margin - objective.low) / objective.span
+
+
+def margin(spoil: float) -> Callable[[Any, Any, float], Margin]:
+    """The objective of points that weighs those of the others with `spoil`."""
+
+    def make(game: Any, view: Any, top: float) -> Margin:
+        cards = int(view["cards"])
+        gain, loss = game.K + cards * game.trick_factor, cards * game.losing_factor
+        low = -loss - spoil * gain
+        return Margin(spoil, float(low), float(gain + spoil * loss - low) or 1.0, top)
+
+    return make
+
+
+OBJECTIVES = {
+    "gv": game_value,
+    "chance": chance_to_win,
+    "round": margin(0.0),
+    "spoil": margin(1.0),
+}
