@@ -120,6 +120,11 @@ AGENTS_NOTES = """
 game hides something (see [the protocol](protocol.md)). An agent that cannot play a game says what
 it misses.
 
+The agents `snelleman-…` play [DiminishingBridge](../games/diminishing_bridge.md) only. Three of them do not search
+and take one option, `as_run` (true or false), which matters to `snelleman-rule-based`: the rules of
+the program behind the published tables. The other two and `boerenbridge`, which plays that game only too, take
+the options below and `bidding` (`tricks`, `score` or `search`).
+
 `cheating` is the only agent that gets the truth instead of a view. It shows how much the hidden
 cards are worth, and is refused where advice is asked for. `worlds=true` under any other name is an
 error.
@@ -131,14 +136,14 @@ error.
 SEARCH_HEAD = """
 ## Options of every search
 
-For `flat` and all agents below it in the table, which also says where an agent has another default.
+For `flat` and all searches below it in the table, which also says where an agent has another default.
 
 """
 
 TREE_HEAD = """
 ## Options of tree search
 
-For all searches but `flat`: they are one algorithm.
+For all searches but `flat` and `snelleman-mc`: they are one algorithm.
 
 """
 
@@ -152,6 +157,8 @@ Some settings do not go together, and say so. Where a game hides something, `bac
 `backup=proved` need positions that are known in the tree (`worlds=one`, `many` or `true`), and
 `keep=true` needs `worlds=fresh` or `true`. Both backups need two sides. Where a seat learns more from
 a move than the move itself (in Briškola the card that it draws), `keep=true` needs `infosets=full`.
+`merge`, `prune` and `belief` need a game with the method `alike`, `promising` or `likelihood`. `prune=true` goes
+neither with `worlds=possible` nor with `backup=proved`.
 """
 
 
@@ -229,6 +236,10 @@ and its methods, but none of the names below.
 CLASS_NAMES = """\
 | `choices` | optional: the values that a parameter may have, such as `{"seats": (2, 3, 4)}` |
 | `expert` | optional: the agent that `expert` stands for, such as `"ismcts:8000"` |
+| `help` | optional: a line about each parameter, by its name |
+| `objectives` | optional: what agents may strive for beside points and wins, by name; see `kibitz.search.objective` |
+| `counted` | optional: the names of what `tally` writes, such as `("rounds", "bids_made")` |
+| `shares` | optional: which of these `kibitz match` shows, and as shares of what: `{"bids_made": "rounds"}` |
 """
 
 
@@ -310,6 +321,10 @@ def experiments_page() -> str:
         node = classes[cls.__name__]
         parts += [f"## {heading}\n", f"{ast.get_docstring(node)}\n", _keys(cls, node)]
     rows = [f"| `{name}` | {words} |" for name, words in MEASURES.items()]
+    rows += [
+        "| `COUNT` | what the game counts by this name (`counted` in [the protocol](protocol.md)), a game |",
+        "| `COUNT of games`, `of wins`, `of OTHER` | as a share of games, of games won or of another count |",
+    ]
     parts += ["## Measures\n", "| measure | meaning |\n|---------|---------|", *rows]
     return "\n".join(parts)
 
@@ -324,7 +339,7 @@ def _keys(cls: Any, node: ast.ClassDef) -> str:
     for f in fields(cls):
         kind = str(f.type).removesuffix(" | None")
         is_heading = f.name == "name" and "NAME" in TABLES[cls]
-        if kind not in description.KINDS or f.name == "text" or is_heading:
+        if kind not in description.KINDS or f.name in description.NOT_KEYS or is_heading:
             continue
         needed = f.default is MISSING and f.default_factory is MISSING and f.name != "name"
         default = (

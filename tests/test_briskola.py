@@ -14,7 +14,7 @@ from kibitz.kernel import entry
 from kibitz.position import State, deal
 from kibitz.rng import stream
 from kibitz.search.objective import score
-from kibitz.search.tree import sample_world
+from kibitz.search.worlds import memory_for_worlds, one_world
 from tests.naive import STRENGTH
 from tests.positions import cards_of, hand_of, naive_of, random_state, set_up
 from tests.regold import DEALS, golden_file, transcript
@@ -314,9 +314,9 @@ def test_resample_deals_every_world_equally_often(game, plies):
     view = state.view()
     counts = dict.fromkeys(naive_deals(state, view.seat), 0)
     draws = 50 * len(counts)
-    rng, world = stream(5), State(game)
+    rng, world, drawn = stream(5), State(game), memory_for_worlds(game, 0)
     for _ in range(draws):
-        sample_world(game, view.array, view.seat, world.array, rng)
+        one_world(game, drawn, view.array, view.seat, world.array, rng)
         counts[deal_of(world)] += 1
     chi_square = sum((n - 50) ** 2 / 50 for n in counts.values())
     assert chdtrc(len(counts) - 1, chi_square) > 0.001

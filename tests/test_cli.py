@@ -372,6 +372,17 @@ def test_match_answers():
     assert "paired by deal" in call("match", "briskola", "random", "random", "--games", 4).stdout
 
 
+def test_a_match_shows_what_the_game_counts(monkeypatch):
+    shares = {"absolute_victories": "games", "bids_made": "rounds"}
+    monkeypatch.setattr(games.game_class("diminishing-bridge"), "shares", shares)
+    match = ("match", "diminishing-bridge:cards=3", "snelleman-trumping", "snelleman-random", "--games", 8)
+    first = document(*match)["agents"][0]
+    assert {"absolute_victories", "rounds", "bids_made", "earnable"} < set(first)
+    told = call(*match).stdout
+    assert "% absolute victories of games" in told
+    assert f"{100 * first['bids_made'] / first['rounds']:.1f} (" in told
+
+
 def test_a_match_with_a_store_plays_only_what_is_missing(tmp_path):
     store = tmp_path / "results.db"
     arguments = ("match", *TWO, "--seed", 3, "--store", store)
@@ -474,6 +485,19 @@ def test_reproduce_lists_what_there_is_and_runs_nothing(published, tmp_path):
     assert "not run" in told
     assert cli._duration(7200 / cores) in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_quick_size_has_a_cost_of_its_own(published, tmp_path):
+    published(PUBLISHED.replace("core_seconds = 7200", "core_seconds = 7200\nquick_core_seconds = 30"))
+    listed = document("reproduce", data=tmp_path)
+    assert listed["published"][0]["seconds"]["quick"] == 30 / listed["cores"]
+
+
+def test_all_published_results_are_listed(tmp_path):
+    found = document("reproduce", data=tmp_path)["published"]
+    assert [about["name"] for about in found] == list(experiments.PUBLISHED)
+    for about in found:
+        assert 0 < about["seconds"]["quick"] < about["seconds"]["full"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -16,7 +17,7 @@ from kibitz import experiments, report
 from kibitz.arena import match as arena
 from kibitz.arena.executors import InProcess, executor
 from kibitz.arena.play import Batch, Match, Played
-from kibitz.arena.statistics import Estimate
+from kibitz.arena.statistics import Estimate, wilson
 from kibitz.arena.store import Store
 from kibitz.arena.tally import MEASURES
 from kibitz.errors import KibitzError, ParseError, UnknownName
@@ -33,6 +34,11 @@ ONCE = A + "rotate = false\n"  # every deal is played in one seating
 ALONE = '[match.alone]\nagents = ["random"]\n'
 OTHER = '[match.other]\nagents = ["rule-based", "random"]\nseed = 1\n'
 BASE = TOP + A + B + GRID + WORDS + ALONE + OTHER
+BRIDGE = "diminishing-bridge:cards=3"  # a game that counts more than the score
+COUNTED = (
+    f'name = "x"\ngame = "{BRIDGE}"\ngames = 40\n[match.a]\n'
+    'agents = ["snelleman-trumping", "snelleman-random"]\n'
+)
 
 
 def read(text, name="x"):
@@ -271,9 +277,66 @@ MISTAKES = {
     ),
     "a goal in per cent": (BASE + row('measure = "decided"\ngoal = 90.0'), 3, "90.0 % is 0.9"),
     "a threshold below zero": (BASE + row('measure = "score"\nabove = -0.5'), 3, "above = -0.5 is no share"),
-    "published games of points": (
-        BASE + row("published = 61.5\npublished_games = 100"), 3,
-        "file.toml: row 1: published_games goes with a published share of games",
+    "published games of nothing": (
+        BASE + row("published_games = 100"), 3, "file.toml: row 1: published_games goes with published",
+    ),
+    "share of points in per cent": (
+        BASE + row('measure = "share_of_points"\npublished = 96'), 3, "96 % is 0.96",
+    ),
+    "share of points deal by deal": (
+        BASE + row('less = "b"', 'measure = "share_of_points"'), 3,
+        "row 1: 'share_of_points' has fewer points to share on some deals, so it cannot be compared",
+    ),
+    # What a game counts.
+    "count of another game": (
+        BASE + row('measure = "bids_made"'), 2, "unknown measure in file.toml: row 1: 'bids_made'",
+    ),
+    "unknown count": (
+        COUNTED + row('measure = "bids_mad"'), 2, "row 1: 'bids_mad'; did you mean 'bids_made'?",
+    ),
+    "count of nothing": (COUNTED + row('measure = "bids_made of tricks"'), 2, "row 1: 'bids_made of tricks'"),
+    "count in a figure": (
+        BASE + figure("curve", 'match = "g"\nx = "n"\nmeasure = "rounds"'), 2,
+        "measure in file.toml: figure 1: 'rounds'",
+    ),
+    "count in per cent": (
+        COUNTED + row('measure = "bids_made of rounds"\npublished = 96'), 3, "96 % is 0.96",
+    ),
+    "count deal by deal": (
+        COUNTED + row('measure = "bids_made"\nless = "a"'), 3,
+        "file.toml: row 1: bids_made is counted by the game and kept as sums over deals; it goes neither",
+    ),
+    "count above": (COUNTED + row('measure = "rounds"\nabove = 12'), 3, "rounds is counted by the game"),
+    "count by bootstrap": (
+        COUNTED + row('measure = "rounds"\ninterval = "bootstrap"'), 3, "rounds is counted by the game",
+    ),
+    "count until decided": (
+        COUNTED + 'until = "decided"\n' + row('measure = "rounds"'), 3,
+        "file.toml: row 1: a ends when it is decided, and no interval of rounds holds then",
+    ),
+    # Sizes and confidence.
+    "sure": ("confidence = 1\n" + BASE, 3, "file.toml: confidence = 1 cannot be used; give 0.5 to less than"),
+    "confidence in per cent": ("confidence = 99\n" + BASE, 3, "file.toml: confidence = 99 cannot be used"),
+    "confidence in words": ('confidence = "high"\n' + BASE, 3, "confidence is a number"),
+    "quick games in words": (TOP + A + 'quick_games = "few"', 3, "match.a: quick_games = 'few' cannot be"),
+    "half a quick game": (TOP + A + "quick_games = 2.5", 3, "match.a: quick_games = 2.5 cannot be used"),
+    "fewer than no quick games": (TOP + A + "quick_games = -2", 3, "match.a: quick_games = -2 cannot be"),
+    "quick games of other cells": (
+        TOP + GRID + "quick_games = [4, 2]", 3, "match.g: quick_games has 2 numbers for 3 cells of g",
+    ),
+    # Several measures in a figure.
+    "unknown measure among several": (
+        BASE + figure("curve", 'match = "g"\nx = "n"\nmeasures = ["win_rat"]'), 2,
+        "figure 1: 'win_rat'; did you mean 'win_rate'?",
+    ),
+    "measures of two units": (
+        BASE + figure("curve", 'match = "g"\nx = "n"\nmeasures = ["win_rate", "points"]'), 3,
+        "figure 1: per cent and points do not go on one axis; make two figures",
+    ),
+    "measures and y": (
+        TOP + '[match.h]\nagents = ["flat:{n}", "flat:{m}"]\ngrid = {n = [1, 2], m = [3, 4]}\n'
+        + figure("curve", 'match = "h"\nx = "n"\ny = "m"\nmeasures = ["win_rate", "score"]'), 3,
+        "figure 1: measures goes with a curve or bars that have no y",
     ),
     "fewer than no published games": (
         BASE + row('measure = "win_rate"\npublished = 0.5\npublished_games = -1'), 3,
@@ -428,13 +491,18 @@ VALUES = {
     "score": 5.5 / 8,
     "points": 285 / 4,
     "lead": (0 + 20 + 70 + 0) / 4,
+    "total": 120,
+    "share_of_points": 285 / 480,
 }
 RATIOS = {"win_rate": ([1, 1, 2, 0], [2] * 4), "decided": ([1, 1, 2, 0], [2, 1, 2, 0])}
 RATIOS |= {"unbeaten": ([1, 2, 2, 2], [2] * 4), "score": ([1, 1.5, 2, 1], [2] * 4)}
-MEANS = {"points": [60, 70, 95, 60], "lead": [0, 20, 70, 0]}
+RATIOS |= {"share_of_points": ([120, 140, 190, 120], [240] * 4)}
+MEANS = {"points": [60, 70, 95, 60], "lead": [0, 20, 70, 0], "total": [120] * 4}
 
 
 def student(values, share=0.95):
+    if np.ptp(values) == 0:
+        return values[0], values[0]
     return stats.t.interval(share, len(values) - 1, np.mean(values), stats.sem(values))
 
 
@@ -680,8 +748,8 @@ def test_a_published_share_has_an_error_of_its_own():
     assert experiments.verdict(0.96, measured) == "lower than published"
     assert experiments.verdict(0.85, measured) == "higher than published"
     # Newcombe: distances to the nearer ends add as squares, so 96 % of few games agrees.
-    assert experiments.verdict(0.96, measured, 100) == "agrees"
-    assert experiments.verdict(0.96, measured, 2000) == "lower than published"
+    assert experiments.verdict(0.96, measured, wilson(96, 100)) == "agrees"
+    assert experiments.verdict(0.96, measured, wilson(1920, 2000)) == "lower than published"
     for games in (20, 100, 400):
         for won in range(games + 1):
             own = stats.binomtest(won, games).proportion_ci(method="wilson")
@@ -695,7 +763,7 @@ def test_a_published_share_has_an_error_of_its_own():
                 if high < 0
                 else "higher than published"
             )
-            assert experiments.verdict(published, measured, games) == says
+            assert experiments.verdict(published, measured, wilson(won, games)) == says
 
 
 def test_published_games_widen_the_verdict_of_a_row():
@@ -704,6 +772,21 @@ def test_published_games_widen_the_verdict_of_a_row():
     assert one(text.replace("{}", ""), {"a": deals}).verdict == "higher than published"
     assert one(text.replace("{}", "published_games = 20"), {"a": deals}).verdict == "agrees"
     assert one(text.replace("{}", "published_games = 2000"), {"a": deals}).verdict == "higher than published"
+
+
+def test_published_points_have_the_spread_that_was_measured():
+    """8 games were measured as 71.25 ± half; of n games the published error is √(8/n) times as large."""
+    low, high = student(MEANS["points"])
+    half = high - 285 / 4
+    text = TOP + A + row("published = {}", "published_games = 2")
+    for published, says in ((low - 1.2 * half, "agrees"), (low - 1.3 * half, "higher than published")):
+        assert one(text.replace("{}", str(published)), {"a": DEALS}).verdict == says  # √(1 + 4) = 2.24
+    text = text.replace("published_games = 2", 'published_games = 8\nless = "b"') + B
+    given = {"a": DEALS, "b": scores((50, 40), (60, 60), (80, 90), (50, 70))}
+    plain = one(text.replace("published_games = 8", "").replace("{}", "0"), given).measured
+    for factor, says in ((1.4, "agrees"), (1.43, "lower than published")):
+        published = plain.mean + factor * (plain.high - plain.mean)
+        assert one(text.replace("{}", str(published)), given).verdict == says
 
 
 def test_a_cause_is_said_only_if_it_differs():
@@ -880,7 +963,7 @@ def test_values_in_braces():
 
 def test_how_many_games_are_played():
     def games(text, scale=None, quick=False):
-        experiment = read(text)
+        experiment = replace(read(text), is_quick=quick)
         found = orders(experiment, experiment.factor(scale, quick), 1)
         return [order.deals * order.match.games_a_deal for _, _, order in found]
 
@@ -895,6 +978,22 @@ def test_how_many_games_are_played():
     assert games("published_games = 400\n" + text) == [100, 50]
     assert games(text, scale=0.0001) == [2, 2]  # never nothing
     assert games("published_games = 400\n" + text, scale=1, quick=True) == [400, 200]
+    assert games(text + "quick_games = 30\n", quick=True) == [10, 30]
+    assert games(text + "quick_games = 30\n") == [100, 50]
+    grid = TOP + GRID + "games = 50\nquick_games = [40, 0, 4]\n"
+    assert games(grid, quick=True) == [40, 6, 4]  # 0: as at the top
+    assert games(grid, scale=1) == [50] * 3
+
+
+def test_quick_sizes_of_matches_are_noted():
+    experiment = replace(read(TOP + A + B + "quick_games = 4\n" + row()), is_quick=True)
+    with Store() as store:
+        result = experiments.run(experiment, store, InProcess(), experiment.factor(None, True))
+        assert (result.games, result.games_wanted) == (2 + 4, 2 + 4)
+        (again,) = experiments.results(store)
+        assert (again.games, again.games_wanted, again.state) == (6, 6, "done")
+        (cost,) = experiments.dry_run(experiment, store, 0.1, None)[1:]
+        assert (cost.games, cost.games_in_store) == (4, 4)
 
 
 def test_sizes_of_the_published_karamatic():
@@ -1245,10 +1344,11 @@ ROW = {
     "less": [*"abbgh"], "base": [*"bgh"], "ceiling": [*"agh"], "interval": INTERVALS, "goal": NUMBERS,
     "above": NUMBERS, "published": [*NUMBERS, [0.5, 0, 1], [[1, 0], [0.5, 0.5]]], "published_games": [0, 7],
     "test": ["mcnemar"], "holm": [False, True], "cause": ["so"], "digits": [0, 3], "name": ["p"],
+    "table": ["", "T"],
 }  # fmt: skip
 FIGURE = {
     "match": [*"gwh"], "matches": [["a"], ["a", "b", "g", "u"], ["w", "h", "s"], ["a", "other"]],
-    "agent": [0, 1],
+    "agent": [0, 1], "measures": [["win_rate", "score"], ["total"]],
     "rows": [["p"]], "x": ["n", "who"], "y": ["m"], "measure": [*MEASURES], "label": ["<i>"], "mark": [60],
 }  # fmt: skip
 KINDS = [{"kind": "curve", "match": "g", "x": "n"}, {"kind": "bars", "match": "w", "x": "who"}]
@@ -1378,6 +1478,7 @@ def test_karamatic_says_whether_it_was_reproduced():
 
 def test_karamatic_on_the_command_line(tmp_path, monkeypatch):
     experiment = small_karamatic()
+    monkeypatch.setattr(experiments, "PUBLISHED", ("karamatic",))
     monkeypatch.setattr(experiments, "published", lambda name: experiment)
     store = tmp_path / "a.db"
     arguments = ("reproduce", "--quick", "--jobs", 1, "--store", store)
@@ -1389,3 +1490,201 @@ def test_karamatic_on_the_command_line(tmp_path, monkeypatch):
     (found,) = document(*arguments, folder=tmp_path)["experiments"]
     assert (found["games"], found["games_wanted"]) == (24, 24)
     assert (tmp_path / "report.html").read_text().count("<svg") == 2
+
+
+# --- what a game counts ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def counted():
+    """Every count and how it may be asked, in 100 games on 25 deals."""
+    rows = "".join(row(f'measure = "{measure}"', f'name = "{i}"') for i, measure in enumerate(ASKED))
+    experiment = read(COUNTED.replace("games = 40", "games = 100") + rows)
+    with Store() as store:
+        return experiments.run(experiment, store, InProcess())
+
+
+ASKED = (
+    "rounds",
+    "earnable",
+    "absolute_victories of games",
+    "absolute_victories of wins",
+    "bids_made of rounds",
+)
+
+
+def test_what_a_game_counts_can_be_asked(counted):
+    match = Match(BRIDGE, ("snelleman-trumping", "snelleman-random"), 1)
+    deals = [Batch(match, d, 1).play() for d in range(25)]
+    of = {name: [deal.counts[name][0][0] for deal in deals] for name in match.rules.counted}
+    of["games"], of["wins"] = [4] * 25, []
+    for deal in deals:
+        own = np.array([deal.scores[0, s, seats.index(0)] for s, seats in enumerate(match.places)])
+        others = [np.delete(deal.scores[0, s], seats.index(0)).max() for s, seats in enumerate(match.places)]
+        of["wins"].append(int((own > others).sum()))
+    for measure, found in zip(ASKED, counted.rows, strict=True):
+        count, _, base = measure.partition(" of ")
+        above, below = np.array(of[count]), np.array(of[base or "games"])
+        assert found.measured.mean == pytest.approx(above.sum() / below.sum(), rel=1e-12)
+        assert (found.n, found.unit, found.scale) == (100, " %" if base else "", 100 if base else 1)
+        if base in ("", "games"):
+            low, high = student(above / 4)
+            assert found.measured.ci == pytest.approx((max(0, low) if base else low, high))
+        else:  # taken as independent, so wider than the ratio's own interval
+            residual = above - found.measured.mean * below
+            own = stats.t.ppf(0.975, 24) * residual.std(ddof=1) / 5 / below.mean()
+            assert own <= found.measured.high - found.measured.mean <= 2 * own
+    assert counted.rows[0].cell == "snelleman-trumping against snelleman-random: rounds a game"
+    assert counted.rows[3].cell.endswith(": absolute victories, of games won")
+
+
+def test_what_is_not_known_of_whole_batches_is_left_out():
+    text = COUNTED + row('measure = "rounds"') + row('measure = "win_rate"')
+    experiment = read(text)
+    ((_, _, order),) = orders(experiment, 1.0, 1)
+    with Store() as store:
+        number = store.number_of(order.match)
+        for first, deals in ((0, 6), (6, 20)):
+            batch = Batch(order.match, first, deals)
+            store.add(batch, number, batch.play())
+        rounds, won = evaluate(experiment, Run(1.0, 1, "", {}, [number]), store).rows
+        assert (rounds.n, rounds.measured.n) == (24, 6)
+        assert (won.n, won.measured.n) == (40, 10)
+        rounds, won = evaluate(experiment, Run(0.5, 1, "", {}, [number]), store).rows
+        assert (rounds.n, rounds.verdict, rounds.measured_text) == (0, "–", "–")
+        assert won.n == 20
+
+
+def test_counts_that_never_occur_have_an_interval():
+    text = COUNTED.replace("cards=3", "cards=3,absolute=0") + row('measure = "absolute_victories of games"')
+    with Store() as store:
+        (found,) = experiments.run(read(text), store, InProcess()).rows
+    assert found.measured.mean == 0
+    assert found.measured.ci == pytest.approx(wilson(0, 10).ci)
+
+
+# --- confidence, tables, several measures ----------------------------------------------------------
+
+
+def test_confidence_is_that_of_intervals_verdicts_and_tests():
+    low, high = student(MEANS["points"], 0.99)
+    sure = TOP + "confidence = 0.99\n" + A
+    result = kept(sure + row(), {"a": DEALS})
+    assert result.rows[0].measured.ci == pytest.approx((low, high))
+    assert result.to_dict()["confidence"] == 0.99
+    assert "measured (99 %)" in report.markdown([result])
+    assert one(sure + row(f"published = {high - 1}"), {"a": DEALS}).verdict == "agrees"
+    assert one(TOP + A + row(f"published = {high - 1}"), {"a": DEALS}).verdict == "lower than published"
+    values = np.array(MEANS["points"])
+    above = values.mean() - stats.t.ppf(0.975, 3) * stats.sem(values)  # p = 2.5 %
+    for top, says in ((TOP + A, "yes"), (sure, "not shown")):
+        found = one(top + row(f"above = {above}"), {"a": DEALS})
+        assert (found.verdict, found.p_value) == (says, pytest.approx(0.025))
+    for lines in (('measure = "lead"',), ('less = "b"',), ('interval = "bootstrap"',)):
+        given = {"a": DEALS, "b": scores((50, 40), (60, 60), (80, 90), (50, 70))}
+        wide, narrow = (one(top + B + row(*lines), given).measured for top in (sure, TOP + A))
+        assert wide.low <= narrow.low
+        assert wide.high >= narrow.high
+        assert wide.ci != narrow.ci
+
+
+def test_rows_are_shown_in_the_tables_that_they_name(tmp_path):
+    text = TOP + 'title = "All"\n' + A + row('table = "First"') + row('table = "Second"', "published = 60")
+    text += row('table = "First"', 'measure = "win_rate"')
+    result = kept(text, {"a": DEALS})
+    first, second = report.tables_of(result)
+    assert (first.title, len(first.rows), second.title, len(second.rows)) == ("First", 2, "Second", 1)
+    assert "published" in second.columns
+    assert "published" not in first.columns
+    assert [found["table"] for found in result.to_dict()["rows"]] == ["First", "Second", "First"]
+    assert "<h3>First</h3>" in report.page([result])
+    assert "Second:\n\n| result" in report.markdown([result])
+    (tmp_path / "x.toml").write_text(text)
+    told = call("experiment", "run", tmp_path / "x.toml", "--jobs", 1, data=tmp_path).stdout
+    assert told.index("All\n") < told.index("First") < told.index("Second")
+
+
+@pytest.mark.parametrize("kind", ["curve", "bars"])
+def test_several_measures_in_one_figure(kind):
+    lines = 'match = "g"\nx = "n"\nmeasures = ["win_rate", "share_of_points"]\n'
+    rows = row('measure = "win_rate"', "published = [0.1, 0.2, 0.3]", match="g")
+    rows += row('measure = "win_rate"', "agent = 1", "published = 0.9", match="g")
+    ((caption, svg),) = kept(TOP + GRID + rows + figure(kind, lines), {"g": [DEALS] * 3}).figures
+    assert caption == ""
+    for said in ("games won", "points, of those of all sides together", "%"):
+        assert f">{said}</text>" in svg
+    assert ("published" in svg) == (kind == "curve")
+
+
+# --- Snelleman -------------------------------------------------------------------------------------
+
+
+def small_snelleman():
+    """The published experiment with few games and small budgets."""
+    text = experiments.published("snelleman").text
+    for old, new in (
+        ("= [10, 100, 1000, 10000]", "= [2, 3, 4, 5]"),
+        ("= [10, 100]", "= [2, 3]"),
+        ('mcts:10"', 'mcts:2"'),
+        ("games = 10000 #", "games = 4 #"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    text = re.sub(r"\nquick_games = .*", "", text)
+    return experiments.read(re.sub(r"\ngames = 1000000", "", text), "snelleman.toml")
+
+
+def test_snelleman_with_small_agents(tmp_path):
+    experiment = small_snelleman()
+    with Store(tmp_path / "a.db") as store:
+        result = experiments.run(experiment, store, InProcess(), command="kibitz reproduce snelleman")
+    assert result.is_finished
+    assert [table.title.partition(":")[0] for table in report.tables_of(result)[:4]] == [
+        *("Table 1", "Table 2", "Tables 3 and 4", "Table 5"),
+    ]
+    assert len(result.figures) == 5
+    assert all(
+        math.isfinite(found.measured.mean) for found in result.rows if "of games won" not in found.cell
+    )
+    page = report.page([result])
+    assert page.count("<svg") == 5
+    assert "measured (99 %)" in page
+    assert "362 of 589 earnable points" in page
+
+
+def test_the_published_figures_of_snelleman():
+    """Sums over a table's lines are those that it prints below them."""
+    experiment = experiments.published("snelleman")
+    known = {
+        (plan.match, plan.measure, plan.agent): plan.published
+        for plan in experiment.rows
+        if plan.published is not None and not plan.less
+    }
+    assert 4 * known["random", "points", 0] == pytest.approx(118.657984)
+    assert known["random", "total", 0] == pytest.approx(118.657984)
+    assert known["trumping", "points", 0] + 3 * known["trumping", "points", 1] == pytest.approx(115.52132)
+    share = "absolute_victories of games"
+    for measure, sums in (("points", (122.314031, 108.369713)), ("win_rate", (0.978433, 0.97724)),
+                          (share, (0.235583, 0.207669))):  # fmt: skip
+        first, others = (known["rule-based", measure, agent] for agent in (0, 1))
+        assert [a + 3 * b for a, b in zip(first, others, strict=True)] == pytest.approx(sums, abs=2e-7)
+    assert known["mc", "win_rate", 0] == [0.7831, 0.911, 0.9481, 0.957]
+    (less,) = (plan.published for plan in experiment.rows if plan.less)
+    assert less[-1] == pytest.approx(0.0429)
+    for match in ("mcts", "mcts-rule-based", "mc", "mc-mcts"):
+        points, total, won = (known[match, measure, 0] for measure in ("points", "total", "win_rate"))
+        shares = [a / b for a, b in zip(points, total, strict=True)]
+        assert known[match, "share_of_points", 0] == pytest.approx(shares, abs=1e-6)
+        absolute = [a / b for a, b in zip(known[match, share, 0], won, strict=True)]
+        assert known[match, "absolute_victories of wins", 0] == pytest.approx(absolute, abs=1e-6)
+
+
+def test_sizes_of_the_published_snelleman():
+    experiment = experiments.published("snelleman")
+    full = {
+        grid.name: order.deals * order.match.games_a_deal for grid, _, order in orders(experiment, 1.0, 1)
+    }
+    assert set(full.values()) == {10_000, 1_000_000}
+    assert experiment.factor(1.0, False) == 1
+    quick = orders(replace(experiment, is_quick=True), experiment.factor(None, True), 1)
+    assert all(order.deals * order.match.games_a_deal <= 20_000 for _, _, order in quick)

@@ -9,8 +9,10 @@ SOURCE = Path(kibitz.__file__).parent
 LAYERS = [
     {"errors"},
     {"specs", "kernel", "cards"},
-    {"rng", "bits"},
+    {"rng"},
+    {"bits"},
     {"protocol"},
+    {"belief"},
     {"games"},
     {"position"},
     {"search"},

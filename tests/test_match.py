@@ -9,6 +9,7 @@ from kibitz import games
 from kibitz.agents import make_agent
 from kibitz.arena import match as arena
 from kibitz.arena.play import Batch, Match, play_game, seatings
+from kibitz.arena.store import Store
 from kibitz.errors import BadOption, IllegalMove
 
 
@@ -141,3 +142,26 @@ def test_ctrl_c_keeps_what_is_done():
 def test_bad_numbers(wrong):
     with pytest.raises(BadOption):
         arena.match("briskola", ["random", "random"], **{"games_wanted": 2, **wrong})
+
+
+def test_what_a_game_counts_is_in_the_table(monkeypatch, tmp_path):
+    game = games.game_class("diminishing-bridge")
+    monkeypatch.setattr(game, "shares", {"absolute_victories": "games", "bids_made": "rounds"})
+    name, agents = "diminishing-bridge:cards=3", ("snelleman-trumping", "snelleman-random")
+    batch = Batch(Match(name, agents, 1), 0, 10)
+    with Store(tmp_path / "a.db") as store:
+        store.add(batch, store.number_of(batch.match), batch.play())
+    result = arena.match(name, agents, 40, seed=1, store=tmp_path / "a.db")
+    first, others = result.agents
+    assert list(first.counts) == ["absolute_victories", "rounds", "bids_made", "earnable"]
+    assert others.counts["rounds"] == 3 * first.counts["rounds"] <= 3 * 40 * 3
+    assert first.to_dict()["bids_made"] == first.counts["bids_made"] <= first.counts["rounds"]
+    assert list(first.shares) == ["absolute_victories of games", "bids_made of rounds"]
+    share = first.shares["bids_made of rounds"]
+    assert share.low < share.mean == first.counts["bids_made"] / first.counts["rounds"] < share.high
+    # Half of the batch that is there: its counts cannot be divided, so nothing is said of them.
+    fewer = arena.match(name, agents, 20, seed=1, store=tmp_path / "a.db").agents[0]
+    assert fewer.games == 20
+    assert fewer.counts == fewer.shares == {}
+    briskola = arena.match("briskola", ["random", "random"], 4).agents[0]
+    assert briskola.counts == briskola.shares == {}

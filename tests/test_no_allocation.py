@@ -7,7 +7,9 @@ from kibitz import games
 from kibitz.position import deal
 from kibitz.rng import stream
 from kibitz.search import tree
+from kibitz.search.montecarlo import TreeSearch
 from kibitz.search.objective import Habit, score
+from kibitz.search.worlds import memory_for_worlds
 
 
 def allocates(function, *arguments):
@@ -24,9 +26,9 @@ def test_an_allocation_would_be_seen():
 
 def test_search_allocates_nothing():
     game = games.load("briskola")
-    options = tree.Options(tree.FRESH, 0, 0.7, False, 0, 0, 1.0, False, True, True, 1, 1.0)
+    options = TreeSearch()._options()._replace(observe=True, merge=True)
     assert not allocates(
         tree.search.function,
         *(game, score(game, 0.5), Habit(0.5), options, deal(game, 1).view().array, 0),
-        *(tree.buffers(game, 100), 20, True, stream(1)),
+        *(tree.buffers(game, 100), memory_for_worlds(game, 5), 20, True, stream(1)),
     )

@@ -305,7 +305,7 @@ def test_a_report_in_json(store):
     assert (tournament["state"], third["state"]) == ("done", "2 of 16 games")
     assert first["state"] in ("differs", "reproduced")
     assert [r["cell"] for r in first["rows"]][1] == "games that were won"
-    assert {"experiment", "cell", "published", "measured", "ci", "n", "verdict", "p_value"} == set(
+    assert {"experiment", "table", "cell", "published", "measured", "ci", "n", "verdict", "p_value"} == set(
         first["rows"][0]
     )
     assert (first["question"], first["source"]) == ("A question?", "A. Source, 1999")

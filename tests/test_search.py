@@ -1,5 +1,6 @@
 """The tree search with all its options, flat Monte Carlo, and what they refuse."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from kibitz.rng import stream
 from kibitz.search import tree
 from kibitz.search.montecarlo import Statistics, TreeSearch
 from kibitz.search.objective import Habit, score
+from kibitz.search.worlds import memory_for_worlds, one_world
 from tests import naive
 from tests.positions import naive_of, random_state, set_up
 
@@ -168,7 +170,7 @@ def grow(view, iterations, rng, **changed):
     rules = view.game
     memory = tree.buffers(rules, 50 * iterations + 100)
     parts = (rules, score(rules), Habit(0.0), options(**changed), view.array, view.seat, memory)
-    tree.search(*parts, iterations, True, rng)
+    tree.search(*parts, memory_for_worlds(rules, 0), iterations, True, rng)
     return memory
 
 
@@ -199,8 +201,8 @@ def test_trees_of_sampled_deals_are_summed():
     view = random_state(Briskola(2), 7, 10).view()
     visits = np.zeros(3)
     for number, n in enumerate((34, 33, 33)):
-        world, rng = view.world(0), stream(9, 0, number)
-        tree.sample_world(view.game, view.array, view.seat, world.array, rng)
+        world, rng, drawn = view.world(0), stream(9, 0, number), memory_for_worlds(view.game, 0)
+        one_world(view.game, drawn, view.array, view.seat, world.array, rng)
         memory = grow(View(view.game, view.seat, view.array), 1, stream(0))
         parts = (
             view.game,
@@ -210,7 +212,7 @@ def test_trees_of_sampled_deals_are_summed():
             world.array,
             view.seat,
         )
-        tree.search(*parts, memory, n, True, rng)
+        tree.search(*parts, memory, drawn, n, True, rng)
         visits += [n for n, _ in root_statistics(memory, view.legal_moves())]
     advice = make_agent("determinized:100,trees=3").advise(view, seed=9)
     assert [row.visits for row in advice.rows] == visits.tolist()
@@ -315,7 +317,7 @@ def test_selection_follows_its_formula(select, inside, formula, c):
     how = options(worlds=tree.GIVEN, select=select, inside=inside, c=c)
     memory = tree_by_hand(CHILDREN)
     for node in children_of(memory, tree.ROOT):
-        found = entry(tree.selection_score).interpreted(how, node_of(memory, node["key"]), TRIALS)
+        found = entry(tree.selection_score).interpreted(how, node_of(memory, node["key"]), math.log(TRIALS))
         assert found == pytest.approx(formula(int(node["key"]), c))
     best = max(CHILDREN, key=lambda move: formula(move, c))
     assert chosen(memory, list(CHILDREN), how) == (best, False)
@@ -374,7 +376,7 @@ def test_a_full_memory_stops_growth_not_search():
     view = random_state(Briskola(2), 7, 10).view()
     memory = tree.buffers(view.game, 10)
     parts = (view.game, score(view.game), Habit(0.0), options(), view.array, view.seat, memory)
-    assert tree.search(*parts, 200, True, stream(1)) == 200
+    assert tree.search(*parts, memory_for_worlds(view.game, 0), 200, True, stream(1)) == 200
     assert memory.used[0] == 10
     assert sum(n for n, _ in root_statistics(memory, view.legal_moves())) == 200
 
@@ -675,7 +677,7 @@ def test_compiled_and_interpreted_searches_agree(changed):
         memory = tree.buffers(view.game, 20_000)
         how = options(**changed)
         parts = (view.game, score(view.game, 0.5), Habit(0.3), how, view.array, view.seat, memory)
-        search(*parts, 250, True, stream(3))
+        search(*parts, memory_for_worlds(view.game, 0), 250, True, stream(3))
         trees.append(memory.nodes[: memory.used[0]])
     compiled, interpreted = trees
     assert len(compiled) == len(interpreted)

@@ -26,7 +26,7 @@ from kibitz.arena import laboratory, store
 from kibitz.arena.executors import InProcess
 from kibitz.arena.laboratory import Laboratory, Order
 from kibitz.arena.play import Batch, Match, Played
-from kibitz.arena.store import MIGRATIONS, Store
+from kibitz.arena.store import MIGRATIONS, Counts, Store
 from kibitz.errors import InputError, Unwritable
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "high_card.py"
@@ -225,6 +225,29 @@ def test_costs_and_moves_are_kept(path):
         assert cost.seconds == pytest.approx(0.5 + result.seconds)
         assert cost.thought["seconds"] == pytest.approx(np.add([0.1, 0.2], result.thought["seconds"]))
         assert cost.thought["decisions"] == result.thought["decisions"]
+
+
+def test_counts_are_summed_over_whole_batches(path):
+    """Of the first deals without a gap; a batch that reaches past them cannot be divided."""
+    with Store(path) as kept:
+        number = kept.number_of(MATCH)
+        assert kept.counts(number, 10) == Counts(0, {})
+        for first, deals, revokes in (
+            (0, 2, [[1, 0], [1, 0]]),
+            (5, 5, [[7, 9], [49, 41]]),
+            (2, 3, [[2, 3], [4, 5]]),
+        ):
+            result = played(deals)
+            result.counts = {"revokes": revokes}
+            kept.add(Batch(MATCH, first, deals), number, result)
+            if first == 5:  # deals 2 to 4 are missing
+                assert kept.counts(number, 10) == Counts(2, {"revokes": [[1, 0], [1, 0]]})
+        for deals, known in ((1, 0), (2, 2), (4, 2), (5, 5), (9, 5), (10, 10), (20, 10)):
+            assert kept.counts(number, deals).deals == known
+        assert kept.counts(number, 5).sums == {"revokes": [[3, 3], [5, 5]]}
+        assert kept.counts(number, 20).sums == {"revokes": [[10, 12], [54, 46]]}
+        kept.add(Batch(MATCH, 10, 1), number, played(1))  # of a time when nothing was counted
+        assert kept.counts(number, 20).deals == 10
 
 
 # --- a full disk -------------------------------------------------------------------------------------
@@ -593,8 +616,10 @@ def test_an_older_store_is_brought_up_to_date(path):
     with Store(path) as kept:
         assert kept.scores(7, 10).ravel().tolist() == [1, 2, 3, 4, 5.5, 6, 7, 8]
         assert kept.moves(7, 0, 0) is None
+        assert kept.counts(7, 10) == Counts(0, {})
         assert kept.experiments() == {"e": ("text", {"seed": 1})}
     assert read(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+    before["batch"] = [(*row, "{}") for row in before["batch"]]
     for table, rows in before.items():
         assert read(path, f"SELECT * FROM {table}") == rows
     with Store(path, read_only=True) as kept:

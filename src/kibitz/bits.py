@@ -11,7 +11,6 @@ _ONE = np.int64(1)
 _PAIRS = np.int64(0x5555555555555555)
 _FOURS = np.int64(0x3333333333333333)
 _BYTES = np.int64(0x0F0F0F0F0F0F0F0F)
-_SUM = np.int64(0x0101010101010101)
 _SUM_7 = np.int64(0x0001010101010101)
 _LOW_7 = np.int64(0x00FFFFFFFFFFFFFF)
 _BIT = U(1)
@@ -28,13 +27,19 @@ def counts_by_byte(mask):
     x = mask - ((mask >> 1) & _PAIRS)
     x = (x & _FOURS) + ((x >> 2) & _FOURS)
     x = (x + (x >> 4)) & _BYTES
-    return x * _SUM
+    x = x + (x << 8)  # a product by 0x01…01 would overflow, which the interpreter warns of
+    x = x + (x << 16)
+    return x + (x << 32)
 
 
 @kernel
 def size(mask):
-    """How many cards a set of at most 63 cards has."""
-    return counts_by_byte(mask) >> 56
+    """How many cards a set of at most 63 cards has; the compiler knows this loop as one instruction."""
+    n = np.int64(0)
+    while mask != 0:
+        mask = mask & (mask - 1)
+        n += 1
+    return n
 
 
 @kernel
@@ -42,7 +47,9 @@ def nth(mask, k):
     """Card number `k` of a set, counted from 0 in ascending order; no branches, no loop."""
     counts = counts_by_byte(mask)
     beyond = (((counts & _LOW_7) + (127 - k) * _SUM_7) >> 7) & _SUM_7  # bytes that reach past number k
-    place = (7 - ((beyond * _SUM) >> 56)) << 3
+    beyond = beyond + (beyond >> 32)
+    beyond = beyond + (beyond >> 16)
+    place = (7 - ((beyond + (beyond >> 8)) & 255)) << 3
     before = ((counts << 8) >> place) & 255
     return place + _PLACE[((k - before) << 8) + ((mask >> place) & 255)]
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -223,10 +224,13 @@ def _print_match(result: Any) -> None:
         [
             *(a.spec, str(a.wins), str(a.draws), a.win_rate.text(100, 1)),
             *(a.win_rate_decided.text(100, 1), a.points.text()),
+            *(share.text(100, 1) for share in a.shares.values()),
         ]
         for a in result.agents
     ]
-    _table(["agent", "wins", "draws", "% won (95 %)", "% of decided", "points a game"], rows, title)
+    columns = ["agent", "wins", "draws", "% won (95 %)", "% of decided", "points a game"]
+    columns += [f"% {share.replace('_', ' ')}" for share in result.agents[0].shares]
+    _table(columns, rows, title)
     for agent, difference in zip(result.agents[1:], result.differences, strict=True):
         print(f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points a game, paired by deal")
     if result.decided is not None:
@@ -327,12 +331,9 @@ def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> Non
     found = []
     for e in wanted:
         costs = {
-            size: e.core_seconds * e.factor(scale, quick) / cores
-            for size, scale, quick in (
-                ("quick", None, True),
-                ("published", 1.0, False),
-                ("full", None, False),
-            )
+            "quick": (e.quick_core_seconds or e.core_seconds * e.factor(None, True)) / cores,
+            "published": e.core_seconds * e.factor(1.0, False) / cores,
+            "full": e.core_seconds / cores,
         }
         state = known[e.name].state if e.name in known else "not run"
         games = known[e.name].games if e.name in known else 0
@@ -369,6 +370,7 @@ def _run_experiments(
     from kibitz.arena.executors import executor
 
     _check_size(scale, quick)
+    wanted = [replace(e, is_quick=quick) for e in wanted]
     for e in wanted:
         experiments.planned(e, e.factor(scale, quick), seed)  # what is wrong is said before a store is made
     story = _story()
@@ -436,12 +438,11 @@ def _print_results(results: list[Any]) -> None:
     for result in results:
         if result.experiment.question:
             print(f"{result.experiment.question}\n")
-        if result.rows:
-            table = report.table_of(result)
-            _table(table.columns, table.rows, result.title)
-            print()
-        for table in result.tables:
-            _table(table.columns, table.rows, table.title)
+        tables = report.tables_of(result)
+        if tables and tables[0].title:
+            print(f"{result.title}\n")
+        for table in (*tables, *result.tables):
+            _table(table.columns, table.rows, table.title or result.title)
             print()
         for sentence in result.findings:
             print(f"• {sentence}")
@@ -498,6 +499,7 @@ def run_experiment(
     experiment = experiments.read_file(file)
     if dry_run:
         _check_size(scale, quick)
+        experiment = replace(experiment, is_quick=quick)
         _dry_run(experiment, experiment.factor(scale, quick), seed, jobs, store, as_json)
         return
     if out is not None:

@@ -43,7 +43,8 @@ class Game(Protocol):
     (`choices = {"seats": (2, 3, 4)}`, or words for numbers, `{"order": {"falling": 0, "rising": 1}}`);
     `help`, a line for each parameter; `expert`, the string of the strongest agent known; `objectives`,
     what agents may strive for beside points and wins, by name (`kibitz.search.objective`); `counted`,
-    the names of what `tally` writes.
+    the names of what `tally` writes; `shares`, the ones that people look at and of what they are a share,
+    `games`, `wins` or another count (`shares = {"bids_made": "rounds"}`).
     """
 
     seats: int
@@ -93,6 +94,9 @@ class Game(Protocol):
     def sample(self, view: Any, seat: int, plan: Any, rng: Any) -> None:
         """The same as `resample`, by the notes of `prepare`: for games that write these two instead."""
 
+    def likelihood(self, world: Any, seat: int) -> float:
+        """How well a world of `seat`'s view explains what the others have done, up to a factor."""
+
     def team(self, seat: int) -> int:
         """The number of the side that `seat` plays for."""
 
@@ -114,6 +118,9 @@ class Game(Protocol):
         A public move is its own label. A move that reveals more to the observer (a card that it
         draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`.
         """
+
+    def promising(self, state: Any, moves: Any) -> int:
+        """Write those legal moves that a search should consider, judged by what the mover sees."""
 
     def alike(self, state: Any, move: int) -> int:
         """A code that moves share which a search may treat as one, with little loss."""
@@ -174,6 +181,11 @@ def sample(game, view, seat, plan, rng):
     game.resample(view, seat, rng)
 
 
+def likelihood(game, world, seat):
+    """Nothing is concluded from what the others have done."""
+    return 1.0
+
+
 def tally(game, state, out):
     """Nothing but the score is counted."""
 
@@ -205,6 +217,11 @@ def sensible_move(game, state, moves, rng):
 def label(game, state, move, observer):
     """All moves are public."""
     return move
+
+
+def promising(game, state, moves):
+    """Any move may turn out well."""
+    return game.legal(state, moves)
 
 
 def alike(game, state, move):
@@ -258,8 +275,9 @@ def inventory(game, state):
 OPTIONAL: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(hide, resample, prepare, sample, team, score_range, random_move, sensible_move, label, alike),
-        *(possible, grant, worlds_left, world, tally, validate, move_text, parse_move, picture, inventory),
+        *(hide, resample, prepare, sample, team, score_range, random_move, sensible_move, promising),
+        *(label, alike, likelihood, possible, grant, worlds_left, world, tally, validate),
+        *(move_text, parse_move, picture, inventory),
     )
 }
 
@@ -270,6 +288,7 @@ ATTRIBUTES: dict[str, Any] = {
     "expert": None,
     "objectives": {},
     "counted": (),
+    "shares": {},
 }
 """Class attributes that a game may leave out, with what stands for them then."""
 

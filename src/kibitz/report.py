@@ -30,19 +30,27 @@ code { font-family: ui-monospace, monospace; }
 """
 
 
-_RESULTS = ["result", "published", "measured (95 %)", "games", "verdict"]
 _METHOD = (
-    "Every deal is played once per seating; intervals are 95 %, with the deal as the unit: games on one deal "
-    "are not independent of each other. A published figure agrees if the difference can be chance, given the "
-    "errors of both."
+    "Every deal is played once per seating; intervals are 95 % where nothing else is said, with the deal as "
+    "the unit: games on one deal are not independent of each other. A published figure agrees if the "
+    "difference can be chance, given the errors of both."
 )
 
 
-def table_of(result: Result) -> Table:
-    """The rows of an experiment as texts, without columns that say nothing."""
-    rows = [[r.cell, r.published_text, r.measured_text, f"{r.n:,}", r.verdict_text] for r in result.rows]
-    said = [column for column in range(len(_RESULTS)) if any(row[column] != "–" for row in rows)]
-    return Table("", [_RESULTS[c] for c in said], [[row[c] for c in said] for row in rows])
+def tables_of(result: Result) -> list[Table]:
+    """The rows of an experiment as texts, a table for every heading, without columns that say nothing."""
+    measured = f"measured ({100 * result.experiment.confidence:g} %)"
+    columns = ["result", "published", measured, "games", "verdict"]
+    found = []
+    for heading in dict.fromkeys(row.table for row in result.rows):
+        rows = [
+            [r.cell, r.published_text, r.measured_text, f"{r.n:,}", r.verdict_text]
+            for r in result.rows
+            if r.table == heading
+        ]
+        said = [column for column in range(len(columns)) if any(row[column] != "–" for row in rows)]
+        found.append(Table(heading, [columns[c] for c in said], [[row[c] for c in said] for row in rows]))
+    return found
 
 
 def _made(result: Result) -> str:
@@ -81,8 +89,7 @@ def _section(result: Result) -> str:
         parts.append(f'<p class="question">{escape(about.question)}</p>\n')
     if about.source:
         parts.append(f'<p class="source">{escape(about.source)}</p>\n')
-    if result.rows:
-        parts.append(_html_table(table_of(result), "results"))
+    parts += [_html_table(table, "results") for table in tables_of(result)]
     parts += [_html_table(table, "numbers") for table in result.tables]
     if result.findings:
         parts.append(f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in result.findings)}</ul>\n")
@@ -126,8 +133,7 @@ def markdown(results: Sequence[Result], title: str = "Published and measured") -
         about = result.experiment
         parts.append(f"## {result.title}\n")
         parts += [f"{text}\n" for text in (about.question, about.source) if text]
-        if result.rows:
-            parts.append(_markdown_table(table_of(result)))
+        parts += [_markdown_table(table) for table in tables_of(result)]
         parts += [_markdown_table(table) for table in result.tables]
         if result.findings:
             parts.append("".join(f"- {sentence}\n" for sentence in result.findings))

@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from kibitz import position
 from kibitz.agents import Agent, look, make_agent
 from kibitz.errors import BadOption, IllegalMove, KibitzError, ParseError
+from kibitz.protocol import CHANCE
 from kibitz.rng import derive
 
 HELP = """\
-  a card        play it: as the table shows it, or as you say it ("re di coppe", "13C", "13 coppe")
-  1, 2, 3 …     play the first, second, third card of your hand as listed
+  a card        play it: as the table shows it, or as you say it ("re di coppe", "13C", "ace of spades")
+  a bid         make it: "bid 2", or just 2
+  1, 2, 3 …     play the first, second, third card as listed
   h             a hint: what {hint} would do, from what you can see
   t             show the table again
   q             leave the game"""
@@ -103,11 +107,15 @@ def play(
     if len(opponents) > len(others):
         raise BadOption(f"{len(opponents)} agents were given for {len(others)} other seats; give fewer")
     adviser = make_agent(hint, game)
-    state = position.deal(game, seed)
+    state, chances = position.deal(game, seed), 1
     names = ", ".join(f"seat {other} is {agent.spec}" for other, agent in agents.items())
     say(f"You have seat {seat}; {names}. Deal {seed}. '?' lists what you can type.\n")
     ply = 0
     while not state.is_over:
+        if state.mover == CHANCE:  # the next round
+            state.settle_chance(seed, chances)
+            chances += 1
+            continue
         if state.mover == seat:
             move = _ask_move(state, adviser, hint, ask, say, derive(seed, 3, ply))
             if move is None:
@@ -128,6 +136,8 @@ def play(
         ply += 1
     score = state.returns()
     say("\n" + str(state.view(seat)) + "\n")
+    for line in _counts(state, seat):
+        say(line)
     say(_outcome(game, seat, score))
     return score
 
@@ -137,10 +147,24 @@ def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> l
     sides = {int(game.team(other)): other for other in reversed(range(game.seats))}
     lines = []
     for side, other in sides.items():
-        if after[other] > before[other]:
-            who = "You take" if game.team(seat) == side else f"Seat {other} takes"
-            lines.append(f"{who} {after[other] - before[other]:g}.")
+        if after[other] != before[other]:
+            words = ("take", "takes") if after[other] > before[other] else ("lose", "loses")
+            who = f"You {words[0]}" if game.team(seat) == side else f"Seat {other} {words[1]}"
+            lines.append(f"{who} {abs(after[other] - before[other]):g}.")
     return lines
+
+
+def _counts(state: position.State, seat: int) -> list[str]:
+    """What the game counts beside the score, one line a seat."""
+    game = state.game
+    counts = np.zeros((game.seats, len(game.counted)))
+    game.tally(state.record, counts)
+    return [
+        f"{'You' if other == seat else f'Seat {other}'}: "
+        + ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in zip(game.counted, row, strict=True))
+        for other, row in enumerate(counts)
+        if game.counted
+    ]
 
 
 def _ask_move(
@@ -150,8 +174,11 @@ def _ask_move(
     game, view = state.game, state.view()
     legal = sorted(view.legal_moves())  # as the picture shows a hand
     say(f"\n{view}\n")
+    # Where a number is a move itself (a bid), it does not count the moves.
+    numbered = not any(_read(game, str(i)) in legal for i in range(1, len(legal) + 1))
+    texts = [game.move_text(move) for move in legal]
+    choices = "  ".join(f"{i}: {text}" for i, text in enumerate(texts, 1)) if numbered else "  ".join(texts)
     while True:
-        choices = "  ".join(f"{i}: {game.move_text(move)}" for i, move in enumerate(legal, 1))
         try:
             text = ask(f"{choices}   your move (? for help): ").strip()
         except EOFError:
@@ -165,15 +192,23 @@ def _ask_move(
                 say(str(adviser.advise(view, seed)))
             elif text.lower() in ("t", "table"):
                 say(f"\n{view}\n")
-            elif text.isdigit() and 1 <= int(text) <= len(legal):
+            elif numbered and text.isdigit() and 1 <= int(text) <= len(legal):
                 return legal[int(text) - 1]
             elif text:
                 move = game.parse_move(text)
                 if move in legal:
                     return int(move)
-                say(f"You do not hold {game.move_text(move)}; you can play {' '.join(view.move_texts())}.")
+                say(f"You cannot play {game.move_text(move)}; you can play {' '.join(view.move_texts())}.")
         except (ParseError, IllegalMove) as error:
             say(f"{error}.")
+
+
+def _read(game: Any, text: str) -> int | None:
+    """The move that a text means, if it means one."""
+    try:
+        return int(game.parse_move(text))
+    except ParseError:
+        return None
 
 
 def _outcome(game: Any, seat: int, score: list[float]) -> str:

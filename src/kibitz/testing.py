@@ -369,19 +369,22 @@ def _check_uniform(game: Any, n: int, seed: int) -> str:
     if "hide" in game.defaulted:
         return "nothing is hidden"
     tested: list[float] = []
+    in_vain = 0  # positions with too many worlds
     for number in range(20 * n):
         for state in walk(game, seed + number):
-            if state.is_over or len(tested) >= 3:
+            if state.is_over or len(tested) >= 3 or in_vain >= 30:
                 continue
             slots = hidden_slots(state, state.mover)
             if 2 <= len(slots) <= 6:
                 p = _uniformity(state, slots, seed)
-                if p is not None:
+                if p is not None and p < 0.0:
+                    in_vain += 1
+                elif p is not None:
                     tested.append(p)
-        if len(tested) >= 3:
+        if len(tested) >= 3 or in_vain >= 30:
             break
     if not tested:
-        return "no position with 2 to 6 hidden places was met"
+        return "no position with 2 to 6 hidden places and few worlds was met"
     _demand(min(tested) > 1e-6, f"a world is more likely than another (chi-square p = {min(tested):.1e})")
     return f"{len(tested)} positions, smallest p = {min(tested):.3f}"
 
@@ -390,8 +393,11 @@ def _uniformity(state: State, slots: list[tuple[str, int]], seed: int) -> float 
     seat = state.mover
     view = state.view(seat)
     shown = view.key()
-    ordered = _always_ordered([view.world(seed + k).array for k in range(100)])
     values = [_flat(state.array, name)[i] for name, i in slots]
+    few = [view.world(seed + k).array for k in range(20)]
+    if not {_flat(sample, name)[i] for sample in few for name, i in slots} <= set(values):
+        return _evenness(state, seed)  # a place holds a set of cards, or a number: not one of the others
+    ordered = _always_ordered([view.world(seed + k).array for k in range(100)])
     worlds: Counter[bytes] = Counter()
     for order in set(itertools.permutations(values)):
         other = _laid(state, slots, order)
@@ -407,6 +413,20 @@ def _uniformity(state: State, slots: list[tuple[str, int]], seed: int) -> float 
         expected = draws * ways / worlds.total()
         square += (counts[world] - expected) ** 2 / expected
     return float(chdtrc(len(worlds) - 1, square))
+
+
+def _evenness(state: State, seed: int, draws: int = 1500) -> float:
+    """Chi-square over the worlds that were met, the truth one of them; −1 if they are too many."""
+    view = state.view()
+    if len({_deal_of(view.world(seed + k)) for k in range(30)}) > 20:
+        return -1.0
+    counts = Counter(_deal_of(view.world(seed + k)) for k in range(draws))
+    if not 2 <= len(counts) <= draws // 20:
+        return -1.0
+    _demand(_deal_of(state) in counts, f"the truth is not among {draws} sampled worlds")
+    expected = draws / len(counts)
+    square = sum((n - expected) ** 2 / expected for n in counts.values())
+    return float(chdtrc(len(counts) - 1, square))
 
 
 def _deal_of(state: State) -> bytes:

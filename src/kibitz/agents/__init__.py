@@ -105,6 +105,19 @@ SETTINGS: dict[str, Setting] = {
         {"objective": "gv", "worlds": "possible", "c": math.sqrt(2.0), "ties": "first"},
         "Snelleman 2020: Monte Carlo bidding, a tree over possible cards valued by the scoreboard",
     ),
+    "boerenbridge": Setting(
+        "kibitz.agents.snelleman:BoerenbridgePlayer",
+        {
+            "iterations": 2000,
+            "objective": "chance",
+            "playout": 1.0,
+            "c": 0.3,
+            "prune": True,
+            "belief": 300,
+            "bidding": "search",
+        },
+        "DiminishingBridge, beyond the thesis: ISMCTS for bids and cards, in worlds that explain the bids",
+    ),
     "expert": Setting(
         TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` tells; options change it"
     ),
@@ -123,7 +136,7 @@ def make_agent(spec: str, game: Any = None) -> Agent:
     setting = SETTINGS[name]
     values = dict(setting.values)
     if name == "expert":
-        values |= _expert_values(game)
+        setting, values = _expert(game)
     if values.get("worlds") == "true" and "worlds" in dict(given):
         raise BadOption("cheating is what it is: worlds cannot be set")
     options = setting.options()
@@ -136,11 +149,12 @@ def make_agent(spec: str, game: Any = None) -> Agent:
     return agent
 
 
-def _expert_values(game: Any) -> dict[str, Any]:
+def _expert(game: Any) -> tuple[Setting, dict[str, Any]]:
+    """The setting that is strongest in a game, and its values."""
     best = getattr(game, "expert", None)
     if best is None:
         what = f"{type(game).__name__} has" if game is not None else "without a game there is"
         raise Unsupported(f"{what} no 'expert' setting; choose another agent, such as ismcts:1000")
     name, given = specs.split(best)
-    options = SETTINGS[name].options()
-    return SETTINGS[name].values | specs.read_options("expert", given, options, "iterations")
+    setting = SETTINGS[name]
+    return setting, setting.values | specs.read_options("expert", given, setting.options(), "iterations")

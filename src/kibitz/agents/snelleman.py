@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibitz.errors import Unsupported
 from kibitz.games.diminishing_bridge.rules import BID, BIDDING, PLAYING, DiminishingBridge
@@ -69,15 +70,25 @@ class SnellemanPlayer(PolicyPlayer):
         demand_game(self, game)
 
 
+@dataclass
 class MonteCarloBidding(Searcher):
-    """The mean number of tricks in random playouts, rounded: the bidding of both Monte Carlo agents."""
+    """Bids from the tricks taken in random playouts, as both Monte Carlo agents of the thesis make them."""
+
+    bidding: str = option(
+        "tricks",
+        "tricks: the mean of random playouts, rounded; score: the best expected score by their "
+        "distribution; search: as cards are chosen",
+        choices=("tricks", "score", "search"),
+    )
 
     def start(self, game: Any, seat: int) -> None:
         demand_game(self, game)
         super().start(game, seat)
 
     def _think(self, view: View, seed: int) -> Statistics:
-        return self._bid(view, seed) if view.record.phase == BIDDING else super()._think(view, seed)
+        if self.bidding == "search" or view.record.phase != BIDDING:
+            return super()._think(view, seed)
+        return self._bid(view, seed)
 
     def _bid(self, view: View, seed: int) -> Statistics:
         """For every bid the share of playouts in which it would have been made."""
@@ -90,10 +101,22 @@ class MonteCarloBidding(Searcher):
             *(game, Habit(0.0), view.array, view.seat, self.iterations),
             *(plan, world, moves, counts, stream(seed)),
         )
-        found.choice = found.moves.index(BID + bid)
-        found.sums[:] = found.squares[:] = [counts[move - BID] for move in found.moves]
+        bids = np.array(found.moves) - BID
+        if self.bidding == "score":
+            bid = bids[np.argmax(_expected_scores(game, counts / self.iterations)[bids])]
+        found.choice = int(np.flatnonzero(bids == bid)[0])
+        found.sums[:] = found.squares[:] = counts[bids]
         found.visits[:] = found.available[:] = found.iterations = found.worlds = self.iterations
+        found.unit = "chance to be made"
         return found
+
+
+def _expected_scores(game: Any, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What every bid brings on average, if the chances of each number of tricks do not depend on it."""
+    tricks = np.arange(len(chances))
+    made = game.K + game.trick_factor * tricks
+    missed = game.losing_factor * np.abs(tricks[:, None] - tricks) @ chances
+    return chances * made - missed
 
 
 @dataclass
@@ -106,3 +129,8 @@ class SnellemanMonteCarlo(MonteCarloBidding, FlatMonteCarlo):
 @dataclass
 class SnellemanTreeSearch(MonteCarloBidding, TreeSearch):
     """Section 4.5.2: one tree over the cards that seats might hold, dealt only for the playout."""
+
+
+@dataclass
+class BoerenbridgePlayer(MonteCarloBidding, TreeSearch):
+    """Beyond the thesis: information-set search for bids and cards, in worlds that explain the bids."""

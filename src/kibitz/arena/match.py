@@ -15,7 +15,7 @@ from kibitz.arena.executors import executor
 from kibitz.arena.laboratory import Laboratory, Order, Progress, is_decided
 from kibitz.arena.play import Match
 from kibitz.arena.statistics import Estimate, mean_of_deals
-from kibitz.arena.store import Cost, Store
+from kibitz.arena.store import Cost, Counts, Store
 from kibitz.arena.tally import Tally, points_in_games
 from kibitz.errors import BadOption
 
@@ -34,9 +34,13 @@ class AgentResult:
     """Games won or drawn."""
     points: Estimate
     total_points: float
+    counts: dict[str, int]
+    """What the game counts beside the score, in all games; nothing, if that is not known of all."""
+    shares: dict[str, Estimate]
+    """What of that people look at, as shares, by the names of the measures."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {
+        own = {
             "spec": self.spec,
             "games": self.games,
             "wins": self.wins,
@@ -52,6 +56,7 @@ class AgentResult:
             "points_stderr": self.points.stderr,
             "points_ci": list(self.points.ci),
         }
+        return own | {name: count for name, count in self.counts.items() if name not in own}
 
 
 @dataclass
@@ -98,13 +103,21 @@ class MatchResult:
 
 
 def summarise(
-    match: Match, scores: NDArray[np.float64], seconds: float, cost: Cost, any_time: bool = False
+    match: Match,
+    scores: NDArray[np.float64],
+    seconds: float,
+    cost: Cost,
+    counts: Counts,
+    any_time: bool = False,
 ) -> MatchResult:
     """The table from the scores of all games, [deal, seating, seat].
 
-    With `any_time`, the intervals hold though the match was stopped by its result.
+    With `any_time`, the intervals hold though the match was stopped by its result; shares of counts
+    have none that do, and are left out.
     """
     tally, interval = Tally.of(match, scores), "any time" if any_time else "deals"
+    known = counts.sums if counts.deals == len(scores) else {}
+    shares = {name: of for name, of in match.rules.shares.items() if name in known and not any_time}
     results = [
         AgentResult(
             spec,
@@ -116,6 +129,10 @@ def summarise(
             unbeaten=tally.estimate("unbeaten", a, interval),
             points=tally.estimate("points", a, interval),
             total_points=float(tally.points[:, a].sum()),
+            counts={name: totals[a] for name, (totals, _) in known.items()},
+            shares={
+                (share := f"{name} of {of}"): tally.count(share, counts, a) for name, of in shares.items()
+            },
         )
         for a, spec in enumerate(match.agents)
     ]
@@ -166,7 +183,8 @@ def match(
             complete = False
         number = kept.number_of(wanted)
         scores, cost = kept.scores(number, deals), kept.cost(number, deals)
-    result = summarise(wanted, scores, time.perf_counter() - began, cost, until_decided)
+        counts = kept.counts(number, deals)
+    result = summarise(wanted, scores, time.perf_counter() - began, cost, counts, until_decided)
     result.complete = complete
     result.decided = is_decided(wanted, scores) if until_decided else None
     return result

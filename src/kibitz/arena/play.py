@@ -66,7 +66,7 @@ def label_for(game, position, move, seat):
 
 @entry
 def play_deals(
-    game, policies, places, seed, first_deal, position, moves, rng, scores, counts, decisions, trouble
+    game, first, others, places, seed, first_deal, position, moves, rng, scores, counts, decisions, trouble
 ):
     """Play all deals of a batch with players that do not search, without coming back to Python.
 
@@ -90,7 +90,10 @@ def play_deals(
                     continue
                 rng[0] = mixed(U(0), mixed(of_agents, plies) >> U(1))
                 agent = places[s, seat]
-                move = policies[agent].choose(game, state, moves, rng)
+                if agent == 0:
+                    move = first.choose(game, state, moves, rng)
+                else:
+                    move = others[agent - 1].choose(game, state, moves, rng)
                 n = game.legal(state, moves)
                 is_legal = False
                 for i in range(n):
@@ -319,8 +322,9 @@ class Batch:
         moves: list[list[list[int]]] = [[] for _ in range(self.deals if self.keep_moves else 0)]
         began = time.perf_counter() - seconds_compiling()
         policies = [getattr(agent, "policy", None) for agent in agents]
-        if len({type(policy) for policy in policies}) == 1 and policies[0] is not None and not moves:
-            spent[1] = self._play_policies(agents, tuple(policies), scores, counts)
+        others = tuple(policies[1:]) or (policies[0],)
+        if None not in policies and len({type(policy) for policy in others}) == 1 and not moves:
+            spent[1] = self._play_policies(agents, policies[0], others, scores, counts)
             seconds = time.perf_counter() - seconds_compiling() - began
             spent[0] = seconds * spent[1] / spent[1].sum()  # not told apart
         else:
@@ -329,14 +333,14 @@ class Batch:
         thought = dict(zip(("seconds", "decisions", "iterations"), spent.tolist(), strict=True))
         return Played(scores, seconds, thought, self._sums(counts), moves)
 
-    def _play_policies(self, agents: list[Agent], policies: Any, scores: Any, counts: Any) -> Any:
+    def _play_policies(self, agents: list[Agent], first: Any, others: Any, scores: Any, counts: Any) -> Any:
         """All games at once in compiled code; the number of decisions of every agent."""
         match, rules = self.match, self.match.rules
         for agent in agents:
             agent.start(rules, 0)
         decisions, trouble = np.zeros(len(agents), np.int64), np.array([-1, rules.max_plies])
         play_deals(
-            *(rules, policies, np.array(match.places), match.seed, self.first_deal),
+            *(rules, first, others, np.array(match.places), match.seed, self.first_deal),
             *(np.zeros(2, rules.state), np.zeros(rules.max_moves, np.int64), np.zeros(1, np.uint64)),
             *(scores, counts, decisions, trouble),
         )

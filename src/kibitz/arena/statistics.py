@@ -16,7 +16,7 @@ from kibitz.errors import BadOption
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its standard error and 95 % interval, over `n` independent deals."""
+    """A mean with its standard error and its interval, over `n` independent deals."""
 
     mean: float
     stderr: float
@@ -88,6 +88,57 @@ def share_of_deals(wins: ArrayLike, games: ArrayLike, confidence: float = 0.95) 
     error = math.sqrt(float((residual**2).sum()) * n / (n - 1)) / total
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
     return Estimate(share, error, max(0.0, share - half), min(1.0, share + half), n)
+
+
+def ratio_of_deals(numbers: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The sum of one number per deal to that of another, such as points to all points.
+
+    >>> ratio_of_deals([1, 2, 3, 4], [2, 4, 6, 9]).text(100, 1)
+    '47.6 (41.7 … 53.5)'
+    """
+    above, below = _on_the_same_deals(numbers, others)
+    if not below.sum():
+        return Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
+    ratio = float(above.sum() / below.sum())
+    found = mean_of_deals((above - ratio * below) / below.mean(), confidence)
+    return replace(found, mean=ratio, low=ratio + found.low, high=ratio + found.high)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """All that is known of one number per deal, where only sums were kept."""
+
+    deals: int
+    total: float
+    squares: float
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.deals
+
+    @property
+    def variance(self) -> float:
+        return max(0.0, self.squares - self.total * self.mean) / (self.deals - 1)
+
+
+def ratio_of_sums(counted: Sums, of: Sums, confidence: float = 0.95) -> Estimate:
+    """The ratio of two numbers of which only sums over the same deals are known.
+
+    Whether they rise and fall together is not known. They are taken as independent, so the interval
+    is too wide where they rise together (absolute victories and victories: up to a quarter), and
+    Student's own where the second is the same on every deal, as the number of games is.
+
+    >>> ratio_of_sums(Sums(4, 10, 30), Sums(4, 4, 4)) == mean_of_deals([1, 2, 3, 4])
+    True
+    """
+    n = counted.deals
+    if n < 2 or not of.total:
+        mean = counted.total / of.total if of.total else math.nan
+        return Estimate(mean, math.nan, -math.inf, math.inf, n)
+    ratio = counted.total / of.total
+    error = math.sqrt((counted.variance + ratio**2 * of.variance) / n) / abs(of.mean)
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
+    return Estimate(ratio, error, ratio - half, ratio + half, n)
 
 
 def bootstrap_of_deals(

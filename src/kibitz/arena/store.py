@@ -92,6 +92,10 @@ CREATE TABLE record (               -- the moves of games, where they were asked
     PRIMARY KEY (match, deal, seating)
 ) WITHOUT ROWID;
 """,
+    """
+-- JSON: what the game counts beside the score, of every agent: sums over deals, of counts and of squares
+ALTER TABLE batch ADD COLUMN counts TEXT NOT NULL DEFAULT '{}';
+""",
 )
 
 _BUSY_SECONDS = 60.0
@@ -115,6 +119,16 @@ class Cost:
     """Of one core."""
     thought: dict[str, list[float]]
     """Seconds, decisions and iterations of every agent."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a game counts beside the score, on the first deals of a match."""
+
+    deals: int
+    """How many: those of whole batches, for sums cannot be divided."""
+    sums: dict[str, list[list[int]]]
+    """By name, of every agent: the sum of what a deal counts, and of its square."""
 
 
 class Store:
@@ -392,10 +406,11 @@ class Store:
         return is_new
 
     def _insert(self, batch: Batch, number: int, played: Played, host: str) -> None:
-        scores, thought = _numbers(played.scores), json.dumps(played.thought)
+        scores = _numbers(played.scores)
+        thought, counts = json.dumps(played.thought), json.dumps(played.counts)
         self._db.execute(
-            "INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?, datetime('now'))",
-            (number, batch.first_deal, batch.deals, scores, played.seconds, thought, host),
+            "INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?, datetime('now'), ?)",
+            (number, batch.first_deal, batch.deals, scores, played.seconds, thought, host, counts),
         )
         self._db.executemany(
             "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)",
@@ -472,6 +487,27 @@ class Store:
                 total[what] = np.add(total.get(what, 0.0), numbers)
         thought = {what: numbers.tolist() for what, numbers in total.items()}
         return Cost(sum(row[0] for row in rows), sum(row[1] for row in rows), thought)
+
+    def counts(self, number: int, deals: int) -> Counts:
+        """What the game counted on the first `deals` deals; on fewer, if one is missing.
+
+        A batch has sums over its deals, so one that reaches past `deals` is left out: that happens
+        where more was played than is asked for now. So is one of a time when nothing was counted.
+        """
+        rows = self._rows(
+            "SELECT first_deal, deals, counts FROM batch WHERE match = ? AND first_deal + deals <= ? "
+            "AND counts != '{}' ORDER BY first_deal",
+            (number, deals),
+        )
+        end = 0
+        total: dict[str, Any] = {}
+        for first, n, text in rows:
+            if first > end:
+                break
+            end = first + n
+            for name, sums in json.loads(text).items():
+                total[name] = np.add(total.get(name, 0), sums)
+        return Counts(end, {name: sums.tolist() for name, sums in total.items()})
 
     def moves(self, number: int, deal: int, seating: int) -> list[int] | None:
         """The moves of a game, if they were kept."""

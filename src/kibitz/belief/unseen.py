@@ -84,6 +84,7 @@ def prepare(plan, game, view, unseen):
 
 @kernel
 def join_group(plan, holder, may_hold):
+    """Put a holder into the group of those who may hold the same cards."""
     g = 0
     while g < plan.groups and plan.may_hold[g] != may_hold:
         g += 1
@@ -137,6 +138,7 @@ def sort_into_classes(plan):
 
 @kernel
 def table_size(plan):
+    """The entries of one group's table: all numbers of cards of all classes."""
     last = plan.classes - 1
     return plan.weight[last] * (size(plan.cards[last]) + 1)
 
@@ -160,6 +162,7 @@ def ways_of_last_two(plan):
 
 @kernel
 def ways_of_two(only, both, of_last, first_wants, last_wants):
+    """The same, by the numbers of cards that one of the two, or both, may hold."""
     total = 0.0
     for k in range(max(0, first_wants - only), min(both, first_wants) + 1):
         total += (
@@ -359,15 +362,24 @@ def choose_way(plan, group, left, rng):
 @kernel
 def is_possible(game, view, unseen):
     """Whether the unseen cards can be dealt at all (Hall 1935): any seats together may hold as many
-    cards as they need."""
-    for chosen in range(1, 1 << game.seats):
+    cards as they need. Only seats that cannot hold some card can be short of them.
+    """
+    wanted, constrained = 0, 0
+    for h in range(game.seats):
+        need = game.blanks(view, h)
+        wanted += need
+        if need > 0 and game.barred(view, h) & unseen != 0:
+            constrained |= 1 << h
+    if size(unseen) < wanted:
+        return False
+    chosen = constrained
+    while chosen != 0:
         cards, wanted = np.int64(0), 0
         for h in range(game.seats):
             if (chosen >> h) & 1:
-                need = game.blanks(view, h)
-                wanted += need
-                if need > 0:
-                    cards |= unseen & ~game.barred(view, h)
+                cards |= unseen & ~game.barred(view, h)
+                wanted += game.blanks(view, h)
         if size(cards) < wanted:
             return False
+        chosen = (chosen - 1) & constrained
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,7 @@ from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
 
-PUBLISHED = ("karamatic",)
+PUBLISHED = ("karamatic", "snelleman")
 """The experiments that come with Kibitz, by the names of their files in `published/`."""
 
 NEXT = (
@@ -59,7 +59,7 @@ def run(
     seed = experiment.seed if seed is None else seed
     wanted = planned(experiment, factor, seed)
     numbers = [store.number_of(order.match) for order in wanted]
-    noted = Run(factor, seed, command, versions(), numbers, experiment.folder)
+    noted = Run(factor, seed, command, versions(), numbers, experiment.folder, experiment.is_quick)
     store.write_experiment(experiment.name, experiment.text, noted.to_dict())
     Laboratory(store, executor, keep_moves).run(wanted, progress)
     return evaluate(experiment, noted, store)
@@ -98,7 +98,8 @@ def results(
         try:
             how = Run(**noted)
             folder = Path(how.folder) if how.folder else None
-            found.append(evaluate(read(text, name, name, folder), how, store))
+            experiment = replace(read(text, name, name, folder), is_quick=how.quick)
+            found.append(evaluate(experiment, how, store))
         except KibitzError as error:
             if unreadable is None or name in names:
                 raise

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.arena.play import Match
-from kibitz.arena.tally import MEASURES
+from kibitz.arena.tally import MEASURES, RATIOS, count_measures
 from kibitz.errors import BadOption, InputError, KibitzError, ParseError, UnknownName
 
 INTERVALS = ("deals", "bootstrap", "wilson", "exact")
@@ -44,7 +44,21 @@ GAP = "gap"
 """The measure "share of the gap closed" needs three matches."""
 
 SHARES = ("win_rate", "decided", "unbeaten", "score")
-"""Measures that are shares of games: numbers from 0 to 1, shown as per cent."""
+"""Measures that are shares of games: numbers from 0 to 1."""
+
+
+def is_count(measure: str) -> bool:
+    """Whether a measure is about what the game counts beside the score."""
+    return measure not in (*MEASURES, GAP)
+
+
+def is_share(measure: str) -> bool:
+    """Whether a measure is shown as per cent.
+
+    >>> [is_share(measure) for measure in ("win_rate", "points", "bids_made", "bids_made of rounds")]
+    [True, False, False, True]
+    """
+    return measure in (*SHARES, GAP, "share_of_points") or " of " in measure
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,8 @@ class MatchGrid:
     """The game; the experiment's, if not said."""
     games: int = 0
     """Of every cell, rounded up to whole deals; the experiment's, if not said."""
+    quick_games: Any = 0
+    """With --quick: a number, or a list in the order of the grid; as at the top, if not said."""
     seed: int = 0
     """Added to the experiment's seed. Matches with the same seed are played on the same deals."""
     rotate: bool = True
@@ -101,6 +117,8 @@ class RowPlan:
 
     match: str
     """The match that it is about."""
+    table: str = ""
+    """The heading of the table that the line belongs to, where there are several."""
     measure: str = "points"
     """What is asked of the agent, see below; `gap`: the share of the way from `base` to `ceiling`."""
     agent: int = 0
@@ -123,11 +141,12 @@ class RowPlan:
     published: Any = None
     """A number, or a list in the order of the grid; shares from 0 to 1."""
     published_games: int = 0
-    """The number of games behind a published share, which has an error of its own."""
+    """The number of games behind what was published, which has an error of its own: that of a share is
+    known from it, of anything else it is taken from the spread that was measured."""
     goal: float | None = None
     """A value that one would like to reach."""
     above: float | None = None
-    """Test whether the value is above this one; a p-value is given."""
+    """Test whether the value is above this one; a one-sided p-value is given, with the deal as the unit."""
     test: str = ""
     """`mcnemar`: test a difference of wins (`less`) game by game."""
     holm: bool = False
@@ -154,6 +173,8 @@ class FigurePlan:
     """For a distribution: names of matches."""
     measure: str = "points"
     """What is shown."""
+    measures: tuple[str, ...] = ()
+    """For a curve or bars: several that are shown together, instead of `measure` and `y`."""
     agent: int = 0
     """Whose."""
     x: str = ""
@@ -188,8 +209,12 @@ class Experiment:
     """With --quick; a tenth, if not said."""
     published_games: int = 0
     """With --scale 1; as many as `games`, if not said."""
+    confidence: float = 0.95
+    """Of all intervals, verdicts and tests: 0.99 asks for p-values below 1 %."""
     core_seconds: float = 0.0
     """What `games` games of every match cost, measured; for `kibitz reproduce`."""
+    quick_core_seconds: float = 0.0
+    """What --quick costs, if that is not in proportion."""
     notes: tuple[str, ...] = ()
     """Said below the table; `{name}` is the measured value of the row with that name."""
     matches: dict[str, MatchGrid] = field(default_factory=dict)
@@ -200,9 +225,11 @@ class Experiment:
     """The description itself."""
     folder: str = ""
     """Where game files were looked for."""
+    is_quick: bool = False
+    """Whether matches that have `quick_games` of their own are played with these."""
 
     def factor(self, scale: float | None, quick: bool) -> float:
-        """How many times `games` are played."""
+        """How many times `games` are played, where a match says nothing else."""
         if scale is not None:
             return scale * (self.published_games or self.games) / self.games
         return (self.quick_games or self.games / 10) / self.games if quick else 1.0
@@ -260,7 +287,7 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
     tournaments = _tables(table.pop("tournament", {}), f"{where}: tournament")
     rows = _list(table.pop("row", []), f"{where}: row")
     figures = _list(table.pop("figure", []), f"{where}: figure")
-    top = _read(Experiment, table, where, without=_NOT_KEYS)
+    top = _read(Experiment, table, where, without=NOT_KEYS)
     for given in (*matches.values(), *tournaments.values()):
         given.setdefault("game", top.get("game", ""))
         given.setdefault("games", top.get("games", Experiment.games))
@@ -287,7 +314,7 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
     return experiment
 
 
-_NOT_KEYS = ("matches", "tournaments", "rows", "figures", "text", "folder")
+NOT_KEYS = ("matches", "tournaments", "rows", "figures", "text", "folder", "is_quick")
 
 
 def _located(game: Any, folder: Path | None) -> Any:
@@ -342,7 +369,7 @@ def _read(cls: Any, table: dict[str, Any], where: str, without: Iterable[str] = 
         words, fits = KINDS[str(known[key].type).removesuffix(" | None")]
         if not fits(value):
             raise ParseError(f"{where}: {key} = {value!r} cannot be used; {key} is {words}")
-        if isinstance(value, list) and key != "published":
+        if isinstance(value, list) and known[key].type != "Any":
             value = tuple(value)
         values[key] = value
     for name, f in known.items():
@@ -384,6 +411,10 @@ def _check(experiment: Experiment, where: str) -> None:
         raise ParseError(f"{where} has nothing to play; describe a [match.NAME] or a [tournament.NAME]")
     for number in ("games", "quick_games", "published_games"):
         _check_games(getattr(experiment, number), number, where, least=int(number == "games"))
+    if not 0.5 <= experiment.confidence < 1:
+        raise ParseError(
+            f"{where}: confidence = {experiment.confidence} cannot be used; give 0.5 to less than 1, say 0.99"
+        )
     for name in (*experiment.matches, *experiment.tournaments):
         if not re.fullmatch(r"[\w.-]+", name):
             raise ParseError(f"{where}: '{name}' cannot be the name of a match; use letters, digits, - and _")
@@ -426,6 +457,11 @@ def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
     if not grid.game:
         raise ParseError(f'{where} has no game; write game = "briskola", here or for all matches at the top')
     _check_games(grid.games, "games", where)
+    for games in flat(grid.quick_games):
+        if not isinstance(games, int):
+            raise ParseError(f"{where}: quick_games = {games} cannot be used; give whole numbers")
+        _check_games(games, "quick_games", where, least=0)
+    _check_cells(grid.quick_games, "quick_games", grid, where)
     if grid.until not in ("", "decided"):
         raise ParseError(f"{where}: until = '{grid.until}' cannot be used; write until = \"decided\"")
     if grid.until and len(grid.agents) < 2:
@@ -446,11 +482,11 @@ def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
 
 
 def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
-    _check_choice(row.measure, [*MEASURES, GAP], "measure", where)
+    grid = _grid_of(row.match, experiment, where)
+    _check_measure(row.measure, grid, where, GAP)
     _check_choice(row.of, MEASURES, "measure", where)
     _check_choice(row.interval, INTERVALS, "interval", where)
     _check_choice(row.test or "mcnemar", ["mcnemar"], "test", where)
-    grid = _grid_of(row.match, experiment, where)
     others = [row.less, row.base, row.ceiling]
     if (row.measure == GAP) != (bool(row.base) and bool(row.ceiling)):
         raise ParseError(f"{where}: measure = 'gap' goes with base and ceiling, the names of two matches")
@@ -464,10 +500,11 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
         raise ParseError(f"{where}: measure = 'gap' goes neither with less nor with above")
     for other in filter(None, others):
         _check_same_deals(grid, _grid_of(other, experiment, where), where)
-    if row.published is not None and len(flat(row.published)) not in (1, len(grid.cells)):
+    _check_cells(row.published, "published", grid, where)
+    if is_count(row.measure) and (row.less or row.above is not None or row.interval != "deals"):
         raise ParseError(
-            f"{where}: published has {len(flat(row.published))} numbers for {len(grid.cells)} cells "
-            f"of {row.match}"
+            f"{where}: {row.measure} is counted by the game and kept as sums over deals; it goes neither "
+            f"with less and above nor with another interval than 'deals'"
         )
     _check_agent(row.agent, grid, where)
     if row.interval in ("wilson", "exact") and (
@@ -475,10 +512,14 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
     ):
         what = "differences" if row.less else row.measure
         raise ParseError(f"{where}: interval = '{row.interval}' is for shares of games, not for {what}")
-    if row.measure == "decided" and row.less:
+    if row.measure in RATIOS and row.less:
+        what, instead = {
+            "decided": ("counts fewer games", "'score', which counts a draw as half"),
+            "share_of_points": ("has fewer points to share", "'points'"),
+        }[row.measure]
         raise ParseError(
-            f"{where}: 'decided' counts fewer games on some deals, so it cannot be compared deal by deal; "
-            f"take 'score', which counts a draw as half"
+            f"{where}: '{row.measure}' {what} on some deals, so it cannot be compared deal by deal; "
+            f"take {instead}"
         )
     if row.interval in ("wilson", "exact") and any(grid.match(v, 0).games_a_deal > 1 for v in grid.cells):
         raise ParseError(
@@ -514,34 +555,41 @@ def _check_same_deals(grid: MatchGrid, other: MatchGrid, where: str) -> None:
 
 def _check_shares(row: RowPlan, where: str) -> None:
     """A share is a number from 0 to 1, whatever papers print."""
-    if row.measure in SHARES:
+    if is_share(row.measure) and row.measure != GAP:
         given = [("published", x) for x in flat(row.published) if x is not None]
         given += [(key, x) for key, x in (("goal", row.goal), ("above", row.above)) if x is not None]
         for key, x in given:
             if not (-1 if row.less else 0) <= x <= 1:
                 raise ParseError(f"{where}: {key} = {x} is no share of games; {x} % is {x / 100:g}")
     _check_games(row.published_games, "published_games", where, least=0)
-    if row.published_games and (row.measure not in SHARES or row.less):
-        raise ParseError(f"{where}: published_games goes with a published share of games")
+    if row.published_games and row.published is None:
+        raise ParseError(f"{where}: published_games goes with published")
 
 
 def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> None:
     _check_choice(figure.kind, FIGURES, "kind", where)
-    _check_choice(figure.measure, MEASURES, "measure", where)
     for name in figure.rows:
         _check_choice(name, [row.name for row in experiment.rows if row.name], "row", where)
     for name in (*figure.matches, *filter(None, [figure.match])):
         _check_agent(figure.agent, _grid_of(name, experiment, where), where)
+    if figure.kind in ("intervals", "distribution"):
+        _check_choice(figure.measure, MEASURES, "measure", where)
     if figure.kind == "intervals":
         shown = [row for row in experiment.rows if not figure.rows or row.name in figure.rows]
         if not shown:
             raise ParseError(f"{where}: there are no rows to show; describe a [[row]]")
-        if len({row.measure in (*SHARES, GAP) for row in shown}) > 1:
+        if len({is_share(row.measure) for row in shown}) > 1:
             raise ParseError(
                 f'{where}: per cent and points do not go on one axis; name the rows to show: rows = ["…"]'
             )
     if figure.kind in ("curve", "heat", "bars"):
         grid = _grid_of(figure.match, experiment, where)
+        for measure in figure.measures or (figure.measure,):
+            _check_measure(measure, grid, where)
+        if figure.measures and (figure.y or figure.kind == "heat"):
+            raise ParseError(f"{where}: measures goes with a curve or bars that have no y")
+        if len({is_share(measure) for measure in figure.measures}) > 1:
+            raise ParseError(f"{where}: per cent and points do not go on one axis; make two figures")
         for axis in ("x", "y") if figure.kind == "heat" or figure.y else ("x",):
             _check_choice(getattr(figure, axis), grid.grid, f"name for {axis}", where)
         if left := [name for name in grid.grid if name not in (figure.x, figure.y)]:
@@ -555,6 +603,26 @@ def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> Non
             raise ParseError(f"{where}: {figure.x} has values that are no numbers; take kind = 'bars'")
     if figure.kind == "distribution" and not figure.matches:
         raise ParseError(f"{where}: a distribution needs matches, a list of names")
+
+
+def _check_measure(measure: str, grid: MatchGrid, where: str, *others: str) -> None:
+    """Whether it can be asked of every match of a grid; what is counted depends on the game."""
+    for values in grid.cells:
+        counted = count_measures(grid.match(values, 0).rules.counted)
+        _check_choice(measure, [*MEASURES, *others, *counted], "measure", where)
+    if grid.until and is_count(measure):
+        raise ParseError(
+            f"{where}: {grid.name} ends when it is decided, and no interval of {measure} holds then; "
+            f"give it a fixed number of games"
+        )
+
+
+def _check_cells(given: Any, key: str, grid: MatchGrid, where: str) -> None:
+    """Whether there is a number for all cells of a grid, or for each."""
+    if given is not None and len(flat(given)) not in (1, len(grid.cells)):
+        raise ParseError(
+            f"{where}: {key} has {len(flat(given))} numbers for {len(grid.cells)} cells of {grid.name}"
+        )
 
 
 def _check_agent(agent: int, grid: MatchGrid, where: str) -> None:

@@ -16,8 +16,8 @@ from kibitz.arena import statistics
 from kibitz.arena.laboratory import Order, stops_at
 from kibitz.arena.play import Match
 from kibitz.arena.statistics import Estimate
-from kibitz.arena.store import Cost, Store
-from kibitz.arena.tally import MEASURES, Tally, points_in_games
+from kibitz.arena.store import Cost, Counts, Store
+from kibitz.arena.tally import MEASURES, Tally, count_measures, points_in_games
 from kibitz.experiments.description import (
     GAP,
     SHARES,
@@ -28,6 +28,8 @@ from kibitz.experiments.description import (
     Tournament,
     fill,
     flat,
+    is_count,
+    is_share,
     pairings,
 )
 
@@ -46,6 +48,8 @@ class Run:
     """Of the matches in the store, in the order of the experiment's grids."""
     folder: str = ""
     """Where game files were looked for."""
+    quick: bool = False
+    """Whether matches with `quick_games` of their own were played with these."""
 
     to_dict = asdict
 
@@ -65,6 +69,7 @@ class Row:
     unit: str = ""
     p_value: float | None = None
     name: str = ""
+    table: str = ""
 
     @property
     def published_text(self) -> str:
@@ -83,6 +88,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment,
+            "table": self.table,
             "cell": self.cell,
             "published": self.published,
             "measured": self.measured.mean,
@@ -149,6 +155,7 @@ class Result:
             "question": self.experiment.question,
             "source": self.experiment.source,
             "state": self.state,
+            "confidence": self.experiment.confidence,
             "games": self.games,
             "games_wanted": self.games_wanted,
             "core_seconds": self.core_seconds,
@@ -175,6 +182,8 @@ class Cell:
     """As many as its question needed, or as were wanted."""
     scores: NDArray[np.float64]
     cost: Cost
+    counts: Counts
+    confidence: float
 
     @property
     def match(self) -> Match:
@@ -186,7 +195,14 @@ class Cell:
 
     def estimate(self, measure: str, agent: int, interval: str = "deals") -> Estimate:
         """A measure with an interval that holds though its own result has stopped the match."""
-        return self.tally.estimate(measure, agent, "any time" if self.order.until_decided else interval)
+        if is_count(measure):
+            return self.tally.count(measure, self.counts, agent, self.confidence)
+        interval = "any time" if self.order.until_decided else interval
+        return self.tally.estimate(measure, agent, interval, self.confidence)
+
+    def words(self, measure: str) -> str:
+        """What a measure is called."""
+        return {**MEASURES, **count_measures(self.match.rules.counted)}[measure]
 
     @property
     def games(self) -> int:
@@ -201,9 +217,11 @@ def orders(experiment: Experiment, factor: float, seed: int) -> list[tuple[Match
     """All matches of an experiment at a size: grid, values, order."""
     found = []
     for grid in experiment.grids():
-        for values in grid.cells:
+        quick = flat(grid.quick_games)
+        for i, values in enumerate(grid.cells):
             match = grid.match(values, seed)
-            deals = match.deals_for(max(1, round(grid.games * factor)))
+            own = quick[i % len(quick)] if experiment.is_quick else 0
+            deals = match.deals_for(max(1, own or round(grid.games * factor)))
             found.append((grid, values, Order(match, deals, bool(grid.until))))
     return found
 
@@ -216,8 +234,9 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
     ):
         scores = store.scores(number, order.deals)
         deals = stops_at(order, scores)
+        cost, counts = store.cost(number, deals), store.counts(number, deals)
         cells.setdefault(grid.name, []).append(
-            Cell(values, order, deals, scores[:deals], store.cost(number, deals))
+            Cell(values, order, deals, scores[:deals], cost, counts, experiment.confidence)
         )
     rows: list[Row] = []
     findings: list[str] = []
@@ -233,7 +252,7 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
     tables: list[Table] = []
     ratings: dict[str, dict[str, Estimate]] = {}
     for name, tournament in experiment.tournaments.items():
-        ratings[name], standings = _standings(tournament, cells)
+        ratings[name], standings = _standings(tournament, cells, experiment.confidence)
         tables += standings
     everything = [cell for group in cells.values() for cell in group]
     return Result(
@@ -267,7 +286,7 @@ def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -
                 p_values, statistics.holm([math.nan if p is None else p for p in p_values]), strict=True
             )
         ]
-    is_share = plan.measure in (*SHARES, GAP)
+    per_cent = is_share(plan.measure)
     rows = []
     for i, cell in enumerate(group):
         known = published[i % len(published)]
@@ -278,13 +297,14 @@ def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -
                 fill(plan.cell, cell.values) or _label(plan, cell, cells),
                 known,
                 estimate,
-                int(cell.tally.played[:, plan.agent].sum()),
-                _verdict(plan, known, estimate, p_value) if _is_run(plan, i, cells) else "not run",
-                100.0 if is_share else 1.0,
-                plan.digits if plan.digits is not None else 1 if is_share or _is_coarse(cell) else 3,
-                " %" if is_share else "",
+                int(cell.tally.played[: estimate.n if is_count(plan.measure) else None, plan.agent].sum()),
+                _verdict(plan, known, estimate, p_value, cell) if _is_run(plan, i, cells) else "not run",
+                100.0 if per_cent else 1.0,
+                plan.digits if plan.digits is not None else 1 if per_cent or _is_coarse(cell) else 3,
+                " %" if per_cent else "",
                 p_value,
                 plan.name,
+                plan.table,
             )
         )
     return rows
@@ -303,7 +323,7 @@ def _label(plan: RowPlan, cell: Cell, cells: dict[str, list[Cell]]) -> str:
     if plan.measure == GAP:
         return f"{me}{against}: share of the gap to {cells[plan.ceiling][0].match.agents[plan.agent]}"
     less = f" less {cells[plan.less][0].match.agents[plan.agent]}" if plan.less else ""
-    return f"{me}{less}{against}: {MEASURES[plan.measure]}"
+    return f"{me}{less}{against}: {cell.words(plan.measure)}"
 
 
 def _other(name: str, i: int, cells: dict[str, list[Cell]]) -> Cell:
@@ -335,16 +355,18 @@ def _measure(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> Estimate:
                 )
             )
         )
-        return statistics.share_of_gap(*values[:, np.isfinite(values).all(axis=0)])
+        base, best, ceiling = values[:, np.isfinite(values).all(axis=0)]
+        return statistics.share_of_gap(base, best, ceiling, cell.confidence)
     if plan.less:
         difference = _difference(plan, i, cells)
         if len(difference) and np.ptp(difference) == 0:  # deals that all agree say nothing of their spread
             return replace(UNKNOWN, mean=float(difference[0]), n=len(difference))
         interval = statistics.bootstrap_of_deals if plan.interval == "bootstrap" else statistics.mean_of_deals
-        return interval(difference)
+        return interval(difference, cell.confidence)
     if plan.interval in ("wilson", "exact") and not cell.order.until_decided:
         won, played = _counts(plan, cell)
-        return (statistics.wilson if plan.interval == "wilson" else statistics.exact_binomial)(won, played)
+        closed_form = statistics.wilson if plan.interval == "wilson" else statistics.exact_binomial
+        return closed_form(won, played, cell.confidence)
     return cell.estimate(plan.measure, plan.agent, plan.interval)
 
 
@@ -394,29 +416,43 @@ def wins_of(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np
     return (np.stack(best, axis=1) > 0).astype(float)
 
 
-def _verdict(plan: RowPlan, published: float | None, measured: Estimate, p_value: float | None) -> str:
+def _verdict(
+    plan: RowPlan, published: float | None, measured: Estimate, p_value: float | None, cell: Cell
+) -> str:
     """What the interval, or the test, says."""
     if not measured.n:
         return "–"  # no game was decided
     if published is not None:
-        return verdict(published, measured, plan.published_games)
+        return verdict(published, measured, _own_error(plan, published, measured, cell))
     if plan.goal is not None:
         says = verdict(plan.goal, measured)
         return {"agrees": "within the interval", "lower than published": "missed"}.get(says, "surpassed")
     if plan.test and p_value is not None:
-        return "not decided" if p_value >= 0.05 else "stronger" if measured.mean > 0 else "weaker"
+        is_clear = p_value < 1 - cell.confidence
+        return "not decided" if not is_clear else "stronger" if measured.mean > 0 else "weaker"
     if p_value is not None:
-        return "yes" if p_value < 0.05 else "not shown"
+        return "yes" if p_value < 1 - cell.confidence else "not shown"
     if plan.less or plan.measure == "lead":
         return "stronger" if measured.low > 0 else "weaker" if measured.high < 0 else "not decided"
     return "–"
 
 
-def verdict(published: float, measured: Estimate, published_games: int = 0) -> str:
-    """What the interval says about a published figure, and its own, if it is a share of games."""
+def _own_error(plan: RowPlan, published: float, measured: Estimate, cell: Cell) -> Estimate | None:
+    """The interval of a published figure itself, if it is known how many games are behind it."""
+    games = plan.published_games
+    if not games:
+        return None
+    if plan.measure in SHARES and not plan.less:
+        return statistics.wilson(published * games, games, cell.confidence)
+    ratio = math.sqrt(measured.n * cell.match.games_a_deal / games)  # fewer games, a larger error
+    low, high = measured.mean - measured.low, measured.high - measured.mean
+    return replace(measured, mean=published, low=published - ratio * low, high=published + ratio * high)
+
+
+def verdict(published: float, measured: Estimate, known: Estimate | None = None) -> str:
+    """What the interval says about a published figure, together with its own, if that is known."""
     low, high = measured.low, measured.high
-    if published_games:  # as Newcombe's interval of a difference: the distances add as squares
-        known = statistics.wilson(published * published_games, published_games)
+    if known is not None:  # as Newcombe's interval of a difference: the distances add as squares
         low = measured.mean - math.hypot(measured.mean - low, known.high - published)
         high = measured.mean + math.hypot(high - measured.mean, published - known.low)
     if low <= published <= high:
@@ -443,7 +479,7 @@ def _cost_table(cells: Sequence[Cell]) -> Table:
 
 
 def _standings(
-    tournament: Tournament, cells: dict[str, list[Cell]]
+    tournament: Tournament, cells: dict[str, list[Cell]], confidence: float
 ) -> tuple[dict[str, Estimate], list[Table]]:
     """Ratings, and the cross table in their order."""
     n = len(tournament.agents)
@@ -466,11 +502,11 @@ def _standings(
     per_deal = np.full((deals, len(pairs)), np.nan)
     for column, share in enumerate(shares):
         per_deal[: len(share), column] = share
-    ratings = statistics.bradley_terry(n, pairs, per_deal)
+    ratings = statistics.bradley_terry(n, pairs, per_deal, confidence)
     order = sorted(range(n), key=lambda agent: -ratings[agent].mean)
     against = {}
     for (first, second), share in zip(pairs, shares, strict=True):
-        against[first, second], against[second, first] = _share(share), _share(1 - share)
+        against[first, second], against[second, first] = (_share(s, confidence) for s in (share, 1 - share))
     score = {}
     for a in range(n):
         met = [against[a, b].mean for b in range(n) if b != a and against[a, b].n]
@@ -485,7 +521,7 @@ def _standings(
     ]
     return {tournament.agents[a]: ratings[a] for a in order}, [
         Table(
-            f"Ratings in {tournament.game} (Elo, mean 0; 95 %)",
+            f"Ratings in {tournament.game} (Elo, mean 0; {100 * confidence:g} %)",
             ["agent", "rating", "% of games, a draw as half", "deals a pair"],
             standing,
         ),
@@ -497,9 +533,9 @@ def _standings(
     ]
 
 
-def _share(per_deal: NDArray[np.float64]) -> Estimate:
+def _share(per_deal: NDArray[np.float64], confidence: float) -> Estimate:
     """A share of games with its interval, from the share of every deal's, which has more than one."""
-    return statistics.share_of_deals(2 * per_deal, np.full(len(per_deal), 2.0))
+    return statistics.share_of_deals(2 * per_deal, np.full(len(per_deal), 2.0), confidence)
 
 
 def duels(match: Match, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -520,9 +556,6 @@ def _figure(
     experiment: Experiment, plan: FigurePlan, cells: dict[str, list[Cell]], rows: Sequence[Row]
 ) -> list[tuple[str, str]]:
     """The picture, or none while there is nothing to show."""
-    is_share = plan.measure in SHARES
-    scale = 100.0 if is_share else 1.0
-    label = plan.label or MEASURES[plan.measure] + (", %" if is_share else "")
     if plan.kind == "intervals":
         shown = [row for row in rows if row.measured.n and (not plan.rows or row.name in plan.rows)]
         if not shown:
@@ -541,19 +574,28 @@ def _figure(
         }
         svg = plots.distributions(samples, plan.label or "points in a game", plan.mark) if samples else ""
         return [(plan.caption, svg)] if svg else []
-    known = [cell for cell in cells[plan.match] if len(cell.scores)]
-    if not known:
+    group, measures = cells[plan.match], plan.measures or (plan.measure,)
+    if not any(len(cell.scores) for cell in group):
         return []
-    published = _published_cells(experiment, plan, cells)
-    estimates = [cell.estimate(plan.measure, plan.agent) for cell in known]
+    per_cent = is_share(measures[0])
+    scale, unit = (100.0, ", %") if per_cent else (1.0, "")
+    words = [group[0].words(measure) for measure in measures]
+    label = plan.label or (words[0] + unit if not plan.measures else unit.strip(", ") or "a game")
     if plan.kind == "heat":
-        return [(plan.caption, _heat(plan, cells[plan.match], published, label, scale))]
+        published = _published_cells(experiment, plan, plan.measure, group)
+        return [(plan.caption, _heat(plan, group, published, label, scale))]
     lines: dict[str, list[tuple[float, Estimate]]] = {}
-    for cell, estimate in zip(known, estimates, strict=True):
-        line = (
-            f"{plan.y} = {cell.values[plan.y]}" if plan.y else cell.match.agents[plan.agent].partition(":")[0]
-        )
-        lines.setdefault(line, []).append((cell.values[plan.x], estimate))
+    old: dict[str, list[tuple[float, float]]] = {}
+    for measure, name in zip(measures, words, strict=True):
+        published = _published_cells(experiment, plan, measure, group)
+        for cell, figure in zip(group, published, strict=True):
+            agent = cell.match.agents[plan.agent].partition(":")[0]
+            line = name if plan.measures else f"{plan.y} = {cell.values[plan.y]}" if plan.y else agent
+            if len(cell.scores):
+                estimate = cell.estimate(measure, plan.agent)
+                lines.setdefault(line, []).append((cell.values[plan.x], estimate))
+            if figure is not None:
+                old.setdefault(line, []).append((cell.values[plan.x], figure))
     if plan.kind == "bars":
         groups = [f"{plan.x} = {value}" for value in experiment.matches[plan.match].grid[plan.x]]
         whole = {
@@ -561,23 +603,19 @@ def _figure(
             for line, points in lines.items()
         }
         return [(plan.caption, plots.bars(groups, whole, label, scale))]
-    old: dict[str, list[tuple[float, float]]] = {}
-    for cell, figure in zip(cells[plan.match], published, strict=True):
-        if figure is not None:
-            line = f"{plan.y} = {cell.values[plan.y]}" if plan.y else next(iter(lines))
-            old.setdefault(line, []).append((cell.values[plan.x], figure))
     return [(plan.caption, plots.curves(lines, plan.x, label, scale, old or None))]
 
 
 def _published_cells(
-    experiment: Experiment, plan: FigurePlan, cells: dict[str, list[Cell]]
+    experiment: Experiment, plan: FigurePlan, measure: str, group: Sequence[Cell]
 ) -> list[float | None]:
     """The published figure of every cell of a grid, if a row gives them."""
+    asked = (plan.match, measure, plan.agent, "")
     for row in experiment.rows:
-        if (row.match, row.measure) == (plan.match, plan.measure) and row.published is not None:
+        if (row.match, row.measure, row.agent, row.less) == asked and row.published is not None:
             figures = flat(row.published)
-            return [figures[i % len(figures)] for i in range(len(cells[plan.match]))]
-    return [None] * len(cells[plan.match])
+            return [figures[i % len(figures)] for i in range(len(group))]
+    return [None] * len(group)
 
 
 def _heat(

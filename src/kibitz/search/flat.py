@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from kibitz.kernel import entry
 from kibitz.search.objective import play_out
+from kibitz.search.worlds import draw_world
 
 
 @entry
-def sample(game, objective, policy, root, seat, playouts, plan, world, moves, values, sums, squares, rng):
+def sample(game, objective, policy, root, seat, playouts, worlds, world, moves, values, sums, squares, rng):
     """Add `playouts` results per legal move to `sums` and `squares`; the number of moves."""
     n = game.legal(root[0], moves)
-    game.prepare(root[0], seat, plan[0])
     for i in range(n):
         game.legal(root[0], moves)  # playouts use the same buffer
         move = moves[i]
         for _ in range(playouts):
-            world[0] = root[0]
-            game.sample(world[0], seat, plan[0], rng)
+            draw_world(game, worlds, root, seat, world, rng)
             game.play(world[0], move)
             play_out(game, policy, world[0], moves, rng)
             objective.value(game, world[0], values)

@@ -21,6 +21,7 @@ from kibitz.rng import stream
 from kibitz.search import exact, flat, tree
 from kibitz.search.advice import Advice, Row
 from kibitz.search.objective import Habit, Score, score
+from kibitz.search.worlds import Worlds, begin, memory_for_worlds, one_world
 from kibitz.specs import Duration, Option
 
 OBJECTIVES = {"points": 0.0, "wins": 1.0}
@@ -62,7 +63,8 @@ def list_moves(game, view, moves):
 def legal_moves(view: View) -> list[int]:
     """The moves to choose from, in the game's order; `View.legal_moves`, compiled."""
     moves = np.zeros(view.game.max_moves, np.int64)
-    return moves[: list_moves(view.game, view.array, moves)].tolist()
+    n = list_moves(view.game, view.array, moves)
+    return moves[:n].tolist() if 0 < n <= len(moves) else view.legal_moves()  # which says what is wrong
 
 
 @dataclass
@@ -77,6 +79,8 @@ class Statistics:
     iterations: int = 0
     worlds: int = 0
     exact: bool = False
+    unit: str = ""
+    """What the values count, if it is not the objective."""
     choice: int | None = None
     """The move to make, where neither visits nor value decide."""
     tried: NDArray[np.float64] | None = None
@@ -104,7 +108,7 @@ class Statistics:
         return int(order[-1])
 
     def advice(self, agent: Searcher, view: View, objective: Any, seconds: float, seed: int) -> Advice:
-        scale, shift, unit = _unit(objective)
+        scale, shift, unit = (1.0, 0.0, self.unit) if self.unit else _unit(objective)
         means = self.means()
         rows = []
         for i, move in enumerate(self.moves):
@@ -173,6 +177,13 @@ class Searcher:
     endings: int = option(
         0, "solve a position exactly when at most so many worlds are left; 0: never", least=0
     )
+    belief: int = option(
+        0,
+        "deal so many worlds beforehand and draw them by how well they explain what the others did; "
+        "0: all worlds are alike",
+        least=0,
+        most=10**6,
+    )
     spec: str = ""
     cheating: bool = False
     chooses_by_value: bool = True
@@ -192,12 +203,20 @@ class Searcher:
                 f"objective={self.objective} is not known to {type(game).__name__}; it has points, wins and "
                 f"{own}"
             )
+        if self.belief and "likelihood" in game.defaulted:
+            raise Unsupported(
+                f"{type(game).__name__} does not say how likely worlds are (method 'likelihood'); leave "
+                f"belief out"
+            )
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
 
     def choose(self, view: View, seed: int) -> int:
-        """The move to make."""
+        """The move to make; the only one without thinking."""
+        moves = legal_moves(view)
+        if len(moves) == 1:
+            return moves[0]
         found = self._think(view, seed)
         self.used += found.iterations
         return found.moves[found.best(self.chooses_by_value)]
@@ -241,6 +260,12 @@ class Searcher:
     def _search(self, view: View, seed: int) -> Statistics:
         raise NotImplementedError
 
+    def _worlds(self, view: View, name: str, rng: Any) -> Worlds:
+        """The worlds of a decision, ready to be drawn."""
+        kept = self._kept(name, view.game, lambda: memory_for_worlds(view.game, self.belief))
+        begin(view.game, kept, view.array, view.seat, rng)
+        return kept
+
     def _kept(self, name: str, game: Any, make: Any) -> Any:
         """Memory that is made once for a game and used for every decision."""
         key = (name, type(game), game)  # tuples of two games may be equal
@@ -270,14 +295,13 @@ class FlatMonteCarlo(Searcher):
         found = Statistics.of(legal_moves(view))
         each = max(self.least, self.iterations // len(found.moves))
         world, rng = np.zeros(1, game.state), stream(seed)
-        plan = self._kept("plan", game, lambda: np.zeros(1, game.plan))
-        objective = self._objective(view)
+        drawn, objective = self._worlds(view, "worlds", rng), self._objective(view)
         moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
         for begun in range(0, each, _MOST_AT_ONCE):
             flat.sample(
                 *(game, objective, Habit(self.playout), view.array, view.seat),
                 min(_MOST_AT_ONCE, each - begun),
-                *(plan, world, moves, values, found.sums, found.squares, rng),
+                *(drawn, world, moves, values, found.sums, found.squares, rng),
             )
         found.visits[:] = found.available[:] = each
         found.iterations = found.worlds = each * len(found.moves)
@@ -319,6 +343,7 @@ class TreeSearch(Searcher):
         choices=("own", "help"),
     )
     merge: bool = option(False, "treat moves that the game calls alike as one, but for the first")
+    prune: bool = option(False, "consider only moves that the game calls promising")
     infosets: str = option(
         "moves",
         "what tells positions in the tree apart: the moves played, or all that the seat has seen "
@@ -374,6 +399,15 @@ class TreeSearch(Searcher):
             raise Unsupported(f"keep=true cannot keep trees with worlds={self.worlds}; choose worlds=fresh")
         if self.keep and self.merge:
             raise Unsupported("keep=true must tell moves apart; choose merge=false")
+        if self.prune and "promising" in game.defaulted:
+            raise Unsupported(
+                f"{type(game).__name__} does not say which moves are promising (method 'promising'); leave "
+                f"prune out"
+            )
+        if self.prune and (self.worlds == "possible" or self.backup == "proved"):
+            raise Unsupported(
+                "prune=true leaves moves out; it goes neither with worlds=possible nor with backup=proved"
+            )
         if self.merge and "alike" in game.defaulted:
             raise Unsupported(f"{type(game).__name__} calls no moves alike (method 'alike'); leave merge out")
         if self.keep and self.infosets == "moves" and "label" not in game.defaulted:
@@ -385,6 +419,7 @@ class TreeSearch(Searcher):
             *(SELECT[self.select], self.c, self.inside, EXPAND[self.expand], BACKUP[self.backup]),
             *(self.p, self.opponents == "help", self.merge),
             self.infosets == "full" and self.worlds in ("fresh", "possible"),
+            self.prune,
             self.playouts,
             self.top,
         )
@@ -446,15 +481,18 @@ class TreeSearch(Searcher):
         """Grow the trees of one thread and add what the root has learned to `found`."""
         game, objective = view.game, self._objective(view)
         root, trees = view.array, 1
+        drawn = self._worlds(view, f"worlds {thread}", stream(seed, thread, -1))
         if self.worlds in ("one", "many"):
             root, trees = np.zeros(1, game.state), self.trees if self.worlds == "many" else 1
         for number in range(trees):
             rng = stream(seed, thread, number)
             if self.worlds in ("one", "many"):
-                tree.sample_world(game, view.array, view.seat, memory.plans, root, rng)
+                one_world(game, drawn, view.array, view.seat, root, rng)
             iterations = self._share(thread)
             iterations = iterations // trees + (number < iterations % trees)
-            done = self._run(game, objective, root, view.seat, memory, iterations, trees, is_fresh, rng)
+            done = self._run(
+                game, objective, root, view.seat, memory, drawn, iterations, trees, is_fresh, rng
+            )
             found.iterations += done
             found.worlds += done if self.worlds in ("fresh", "possible") else 1
             found.settled = trees == self.threads == 1 and bool(memory.nodes[tree.ROOT]["proved"])
@@ -463,11 +501,11 @@ class TreeSearch(Searcher):
             found.tried = self._order(memory, found)
 
     def _run(
-        self, game: Any, objective: Any, root: Any, seat: int, memory: tree.Buffers, iterations: int,
-        trees: int, fresh_tree: bool, rng: Any,
+        self, game: Any, objective: Any, root: Any, seat: int, memory: tree.Buffers,
+        drawn: Worlds, iterations: int, trees: int, fresh_tree: bool, rng: Any,
     ) -> int:  # fmt: skip
         """Search until the iterations or the time are used up; how many iterations it were."""
-        parts = (game, objective, Habit(self.playout), self._options(), root, seat, memory)
+        parts = (game, objective, Habit(self.playout), self._options(), root, seat, memory, drawn)
         if self.time is None:
             done = 0
             while done < iterations and not self._stop:
@@ -502,12 +540,14 @@ class TreeSearch(Searcher):
             number = int(node["sibling"])
 
     def _add(self, memory: tree.Buffers, found: Statistics) -> None:
+        root = memory.nodes[tree.ROOT]
         for i, number in self._children(memory, found):
             node = memory.nodes[number]
             found.visits[i] += node["visits"]
             found.sums[i] += node["value"]
             found.squares[i] += node["squares"]
-            found.available[i] += node["available"]
+            # A move that is possible at all is possible in every iteration; the tree does not count that.
+            found.available[i] += node["available"] if self.worlds != "possible" else root["visits"]
 
     def _order(self, memory: tree.Buffers, found: Statistics) -> NDArray[np.float64]:
         """When each move was first tried: nodes are numbered as they are made."""

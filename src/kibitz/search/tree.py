@@ -29,6 +29,7 @@ from kibitz.kernel import entry, kernel
 from kibitz.protocol import awaits_move
 from kibitz.rng import below
 from kibitz.search.objective import play_out
+from kibitz.search.worlds import draw_world
 
 FRESH, GIVEN, POSSIBLE = 0, 1, 2
 UCB1, UCB1_TUNED, GREEDY = 0, 1, 2
@@ -47,6 +48,7 @@ NODE = np.dtype(
         *(("visits", "i4"), ("available", "i4")),
         ("noticed", "i4"),  # the parent's visits when `available` was last counted
         ("width", "i2"),  # legal moves at this node, once it has been seen
+        ("children", "i2"),
         ("seat", "i1"),  # who chose the move
         ("proved", "u1"),  # `value` is exact
     ],
@@ -67,6 +69,7 @@ class Options(NamedTuple):
     helping: bool
     merge: bool
     observe: bool
+    prune: bool
     playouts: int
     top: float
 
@@ -78,7 +81,6 @@ class Buffers(NamedTuple):
     slots: NDArray[np.int32]  # hash table of node numbers, a power of two long
     used: NDArray[np.int64]  # [nodes in use]
     positions: NDArray[Any]  # [the position walked on, the position played out]
-    plans: NDArray[Any]  # [what all worlds of the root, or of a leaf, have in common]
     moves: NDArray[np.int64]
     path: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -93,7 +95,6 @@ def buffers(game: Any, capacity: int) -> Buffers:
         np.zeros(slots, np.int32),
         np.ones(1, np.int64),
         np.zeros(2, game.state),
-        np.zeros(1, game.plan),
         np.zeros(game.max_moves, np.int64),
         np.zeros(2 * game.max_plies + 2, np.int64),
         np.zeros(2 * game.seats),
@@ -135,10 +136,11 @@ def add(tree, parent, key, seat):
     node = tree.nodes[number]
     node.key, node.parent, node.seat = key, parent, seat
     node.child, node.sibling = NO_NODE, tree.nodes[parent].child
-    node.visits, node.available, node.width, node.proved = 0, 1, 0, 0
+    node.visits, node.available, node.width, node.proved, node.children = 0, 1, 0, 0, 0
     node.noticed = tree.nodes[parent].visits
     node.value, node.squares = 0.0, 0.0
     tree.nodes[parent].child = number
+    tree.nodes[parent].children += 1
     slot = first_slot(tree.slots, parent, key)
     while tree.slots[slot] != NO_NODE:
         slot = (slot + 1) & (len(tree.slots) - 1)
@@ -152,20 +154,20 @@ def clear(tree):
     tree.used[0] = 1
     tree.slots[:] = NO_NODE
     root = tree.nodes[ROOT]
-    root.child, root.visits, root.width, root.proved = NO_NODE, 0, 0, 0
+    root.child, root.visits, root.width, root.proved, root.children = NO_NODE, 0, 0, 0, 0
     root.parent, root.key, root.sibling, root.seat = -1, 0, NO_NODE, 0
     root.value, root.squares, root.available = 0.0, 0.0, 0
 
 
 @kernel
-def selection_score(options, node, trials):
-    """How promising a visited child is after `trials` chances to choose it."""
+def selection_score(options, node, log_of_trials):
+    """How promising a visited child is, by the logarithm of the chances that there were to choose it."""
     mean = node.value / node.visits
     if node.proved == 1:  # there is nothing more to learn, unless nothing else is left
         return mean - AFTER_ALL_OTHERS
     if options.select == GREEDY:
         return mean
-    bound = math.log(trials) / node.visits
+    bound = log_of_trials / node.visits
     if options.select == UCB1_TUNED:  # Auer et al. 2002: the variance bounds the width
         variance = max(0.0, node.squares / node.visits - mean * mean) / options.top**2
         width = min(0.25, variance + math.sqrt(2.0 * bound))
@@ -207,7 +209,8 @@ def choose(game, options, tree, node, n, rng):
                 picked, picked_move = number, move
             continue
         child = tree.nodes[number]
-        score = selection_score(options, child, child.available if options.worlds == FRESH else visit)
+        trials = child.available if options.worlds == FRESH else visit
+        score = selection_score(options, child, math.log(trials))
         if score > best_score:
             best, best_move, best_score = number, move, score
     if untried == 0:
@@ -218,18 +221,63 @@ def choose(game, options, tree, node, n, rng):
 
 
 @kernel
+def best_child(options, tree, node):
+    """The most promising child of a node whose moves have all been tried."""
+    log_of_visits = math.log(tree.nodes[node].visits)
+    best, best_score = NO_NODE, -math.inf
+    number = tree.nodes[node].child
+    while number != NO_NODE:
+        score = selection_score(options, tree.nodes[number], log_of_visits)
+        if score > best_score:
+            best, best_score = number, score
+        number = tree.nodes[number].sibling
+    tree.nodes[best].available += 1
+    return best
+
+
+@kernel
+def try_new(game, options, tree, node, n, rng):
+    """A child for a random untried move, where a node always has the same moves.
+
+    Drawn until one is new: while most are, that is quicker than to look all of them up.
+    """
+    for _ in range(2 * n):
+        move = tree.moves[below(rng, n)]
+        if find(tree, node, move) == NO_NODE:
+            return add(tree, node, move, game.mover(tree.positions[0])), move, True
+    return choose(game, options, tree, node, n, rng)
+
+
+@kernel
+def list_moves(game, options, state, moves):
+    """The moves to choose from at a node."""
+    if options.worlds == POSSIBLE:
+        return game.possible(state, moves)
+    if options.prune:
+        return game.promising(state, moves)
+    return game.legal(state, moves)
+
+
+@kernel
 def walk(game, options, tree, seat, rng):
     """Walk from the root to a leaf of the tree; the number of nodes on the path."""
     state = tree.positions[0]
     node, depth = ROOT, 1
     tree.path[0] = ROOT
+    # One new child a visit, known by its move, at nodes that always have the same moves.
+    is_plain = options.expand == EXPAND_ONE and options.worlds == POSSIBLE and not options.merge
+    is_plain = is_plain and not options.observe
     while awaits_move(game, state):
-        if options.worlds == POSSIBLE:
-            n = game.possible(state, tree.moves)
+        if is_plain and 0 < tree.nodes[node].width == tree.nodes[node].children:
+            child = best_child(options, tree, node)
+            move, is_new = tree.nodes[child].key, False
         else:
-            n = game.legal(state, tree.moves)
-        tree.nodes[node].width = n
-        child, move, is_new = choose(game, options, tree, node, n, rng)
+            n = list_moves(game, options, state, tree.moves)
+            tree.nodes[node].width = n
+            if is_plain:
+                child, move, is_new = try_new(game, options, tree, node, n, rng)
+            else:
+                child, move, is_new = choose(game, options, tree, node, n, rng)
         if child == NO_NODE:
             break
         tree.path[depth] = child
@@ -258,7 +306,7 @@ def walk(game, options, tree, seat, rng):
 
 
 @kernel
-def evaluate(game, objective, policy, options, tree, seat, rng):
+def evaluate(game, objective, policy, options, tree, worlds, seat, rng):
     """The value of the leaf for every seat, by `playouts` playouts, into `tree.values`."""
     if not awaits_move(game, tree.positions[0]):
         objective.value(game, tree.positions[0], tree.values)
@@ -266,11 +314,11 @@ def evaluate(game, objective, policy, options, tree, seat, rng):
     for s in range(game.seats):
         tree.sums[s] = 0.0
     if options.worlds == POSSIBLE:
-        game.prepare(tree.positions[0], seat, tree.plans[0])
+        game.prepare(tree.positions[0], seat, worlds.plan[0])
     for _ in range(options.playouts):
         tree.positions[1] = tree.positions[0]
         if options.worlds == POSSIBLE:
-            game.sample(tree.positions[1], seat, tree.plans[0], rng)
+            game.sample(tree.positions[1], seat, worlds.plan[0], rng)
         play_out(game, policy, tree.positions[1], tree.moves, rng)
         objective.value(game, tree.positions[1], tree.values)
         for s in range(game.seats):
@@ -360,11 +408,12 @@ def prove(game, objective, options, tree, node, owner):
 
 
 @kernel
-def iterate(game, objective, policy, options, root, seat, tree, rng):
+def iterate(game, objective, policy, options, root, seat, tree, worlds, rng):
     """One iteration from the view (or world) `root`."""
-    tree.positions[0] = root[0]
     if options.worlds == FRESH:
-        game.sample(tree.positions[0], seat, tree.plans[0], rng)
+        draw_world(game, worlds, root, seat, tree.positions, rng)
+    else:
+        tree.positions[0] = root[0]
     depth = walk(game, options, tree, seat, rng)
     leaf = tree.nodes[tree.path[depth - 1]]
     is_exact = leaf.proved == 1 or not awaits_move(game, tree.positions[0])
@@ -373,27 +422,17 @@ def iterate(game, objective, policy, options, root, seat, tree, rng):
         for s in range(game.seats):
             tree.values[s] = seen_by(game, objective, options, exact, leaf.seat, s)
     else:
-        evaluate(game, objective, policy, options, tree, seat, rng)
+        evaluate(game, objective, policy, options, tree, worlds, seat, rng)
     back_up(game, objective, options, tree, depth, seat, is_exact)
 
 
 @entry
-def sample_world(game, view, seat, plan, world, rng):
-    """Put a random world that agrees with the view into `world`."""
-    world[0] = view[0]
-    game.prepare(world[0], seat, plan[0])
-    game.sample(world[0], seat, plan[0], rng)
-
-
-@entry
-def search(game, objective, policy, options, root, seat, tree, iterations, fresh_tree, rng):
+def search(game, objective, policy, options, root, seat, tree, worlds, iterations, fresh_tree, rng):
     """Search on from `root` for `iterations` more; fewer if the root is proved. How many."""
     if fresh_tree:
         clear(tree)
-    if options.worlds == FRESH:
-        game.prepare(root[0], seat, tree.plans[0])
     for i in range(iterations):
-        iterate(game, objective, policy, options, root, seat, tree, rng)
+        iterate(game, objective, policy, options, root, seat, tree, worlds, rng)
         if tree.nodes[ROOT].proved == 1:
             return i + 1
     return iterations

@@ -45,7 +45,12 @@ from kibitz.bits import nth, random_card, random_subset, size
 from kibitz.errors import BadOption
 from kibitz.games.diminishing_bridge import text
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
-from kibitz.games.diminishing_bridge.sense import sensible_bid, sensible_card
+from kibitz.games.diminishing_bridge.sense import (
+    likelihood_of_bids,
+    promising_bids,
+    sensible_bid,
+    sensible_card,
+)
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT
 from kibitz.rng import below
@@ -61,7 +66,7 @@ BID = 64
 """Move `BID + b` bids b tricks; lower moves are cards."""
 TRUMP = 64  # what a trump is stronger than all other cards
 
-_ONE = np.int64(1)
+_ONE, _ALL = np.int64(1), np.int64(-1)
 # card * _RECIPROCAL[ranks] >> 16 is the suit: a division that costs no more than a product.
 _RECIPROCAL = np.array([0] + [(1 << 16) // ranks + 1 for ranks in range(1, MOST_CARDS + 1)], np.int64)
 
@@ -123,24 +128,26 @@ class DiminishingBridge(NamedTuple):
         "losing_factor": "points lost for a trick too many or too few",
         "devils": "Devil's Bridge: with one card each, one sees all cards but one's own",
         "luciferen": "secret bids, shown together; the dealer may bid anything",
-        "absolute": "the game ends when nobody can catch up with the leader, if so many rounds are left; 0: never",
+        "absolute": "the game ends when nobody can catch up any more, if so many rounds are left; 0: never",
         "published": "with the three faults of the program behind the thesis's tables",
     }
     objectives = OBJECTIVES
+    expert = "boerenbridge:2000"
     counted = ("absolute_victories", "rounds", "bids_made", "earnable")
+    shares = {"absolute_victories": "games", "bids_made": "rounds"}
 
     # --- the sizes of things ---
 
     def validate(game):
         """Whether the parameters make a game."""
-        if not 1 <= game.ranks or game.suits * game.ranks > MOST_CARDS:
+        if game.ranks < 1 or game.suits * game.ranks > MOST_CARDS:
             raise BadOption(
                 f"a deck of {game.suits} suits of {game.ranks} ranks cannot be used; "
                 f"suits × ranks is at most {MOST_CARDS}"
             )
         if not 0 <= game.cards <= game.deck_size() // game.seats or game.largest() < 1:
             raise BadOption(
-                f"{game.cards} cards each cannot be dealt from {game.deck_size()} cards to {game.seats} seats; "
+                f"{game.cards} cards cannot be dealt from {game.deck_size()} to each of {game.seats} seats; "
                 f"give 1 to {game.deck_size() // game.seats}, or 0 for as many as there are"
             )
         if not 0 <= game.rounds <= game.largest():
@@ -158,7 +165,7 @@ class DiminishingBridge(NamedTuple):
 
     def deck(game):
         """The mask of all cards."""
-        return (_ONE << game.deck_size()) - 1
+        return ~(_ALL << game.deck_size())
 
     def largest(game):
         """The cards of a seat in the largest round."""
@@ -188,13 +195,13 @@ class DiminishingBridge(NamedTuple):
 
     def suit_cards(game, suit):
         """The mask of a suit."""
-        return ((_ONE << game.ranks) - 1) << (suit * game.ranks)
+        return ~(_ALL << game.ranks) << (suit * game.ranks)
 
     # --- the course of play ---
 
     def deal(game, state, rng):
         """Deal the next round; the seat behind the dealer bids and leads first."""
-        cards = game.size_of(state.number)
+        cards = game.size_of(np.int64(state.number))
         left = game.deck()
         state.follow = left
         for seat in range(game.seats):
@@ -226,7 +233,7 @@ class DiminishingBridge(NamedTuple):
         if game.turn_up == RANDOM and not game.published:
             return random_card(rng, undealt)
         place = below(rng, game.deck_size())
-        from_there = undealt & ~((_ONE << place) - 1)
+        from_there = undealt & (_ALL << place)
         return nth(from_there if from_there != 0 else undealt, 0)
 
     def mover(game, state):
@@ -405,8 +412,8 @@ class DiminishingBridge(NamedTuple):
 
     def has_played(game, state, seat):
         """Whether a seat has put its card into the trick that lies on the table."""
-        leader = state.turn - state.on_table + game.seats
-        return (seat - leader + 2 * game.seats) % game.seats < state.on_table
+        ago = np.int64(state.turn) - seat  # so many cards before the next one
+        return 0 < (ago if ago > 0 else ago + game.seats) <= state.on_table
 
     def held(game, state, seat):
         """How many cards a seat has in its hand."""
@@ -447,6 +454,9 @@ class DiminishingBridge(NamedTuple):
             for other in range(game.seats):
                 if view.bids[other] == SECRET:
                     view.bids[other] = below(rng, view.cards + 1)
+
+    def likelihood(game, world, seat):
+        return likelihood_of_bids(game, world, seat) if not game.is_blind(world) else 1.0
 
     def label(game, state, move, observer):
         """The bid or card; a secret bid is silent, until the last one reveals them all, and a card
@@ -499,6 +509,25 @@ class DiminishingBridge(NamedTuple):
             view.hands[view.turn] |= _ONE << card
 
     # --- rules of thumb ---
+
+    def promising(game, state, moves):
+        """Bids near the worth of the hand; of cards that only played ones lie between, the lowest."""
+        if state.phase == BIDDING:
+            return promising_bids(game, state, moves)
+        if game.is_blind(state):
+            return game.legal(state, moves)
+        cards = game.playable(state)
+        gone = state.played | state.hands[state.turn]
+        n, last = 0, -1  # the last card of the hand or gone, without a gap, up to the one looked at
+        for i in range(size(cards)):
+            card = nth(cards, i)
+            touches = last >= 0 and game.suit_of(card) == game.suit_of(last)
+            between = ((_ONE << card) - 1) & ~((_ONE << (last + 1)) - 1) if touches else 0
+            if not touches or between & ~gone != 0:
+                moves[n] = card
+                n += 1
+            last = card
+        return n
 
     def sensible_move(game, state, moves, rng):
         if state.phase == BIDDING:

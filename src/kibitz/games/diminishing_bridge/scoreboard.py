@@ -39,7 +39,10 @@ class GameValue(NamedTuple):
     """SV(B) of every seat."""
     top: float
 
-    unit = "game value"
+    @property
+    def unit(self) -> str:
+        """What a value counts."""
+        return "game value"
 
     def value(objective, game, state, out):
         for seat in range(game.seats):
@@ -95,23 +98,38 @@ def bound(value, seats, before, gain, loss, board):
 
 @component
 class Standing(NamedTuple):
-    """The chance to win the game: the product of the chances to stay ahead of every other seat."""
+    """The chance to win the game, between what a bad and a good round make of it.
+
+    It is the product of the chances to stay ahead of every other seat.
+    """
 
     ahead: NDArray[np.float64]
     """The chance to end ahead of another, by the points that one is ahead now, from `−middle`."""
     middle: int
+    bad: NDArray[np.float64]
+    """The chance of every seat after a round in which it fails and all others make their bids."""
+    good: NDArray[np.float64]
+    """The same after a round in which it alone makes its bid."""
     top: float
 
-    unit = "chance to win"
+    @property
+    def unit(self) -> str:
+        """What a value counts."""
+        return "chance to win, scaled"
 
     def value(objective, game, state, out):
         for seat in range(game.seats):
-            chance = objective.top
-            for other in range(game.seats):
-                if other != seat:
-                    lead = np.int64(state.scores[seat]) - np.int64(state.scores[other])
-                    chance *= objective.ahead[lead + objective.middle]
-            out[seat] = chance
+            low, high = objective.bad[seat], objective.good[seat]
+            chance = objective.chance(state.scores, game.seats, seat)
+            out[seat] = objective.top * min(1.0, max(0.0, (chance - low) / (high - low)))
+
+    def chance(objective, scores, seats, seat):
+        chance = 1.0
+        for other in range(seats):
+            if other != seat:
+                lead = np.int64(scores[seat]) - np.int64(scores[other])
+                chance *= objective.ahead[lead + objective.middle]
+        return chance
 
 
 def chance_to_win(game: Any, view: Any, top: float) -> Standing:
@@ -120,11 +138,25 @@ def chance_to_win(game: Any, view: Any, top: float) -> Standing:
     cards = int(view["cards"])
     most = int(np.ptp(before)) + game.K + cards * (game.trick_factor + game.losing_factor) + 1
     rounds_left = int(game.number_of_rounds()) - int(view["number"]) - 1
-    leads = np.arange(-most, most + 1)
-    if rounds_left == 0:  # a shared first place is a win for nobody
-        return Standing((leads > 0).astype(float), most, top)
-    spread = SPREAD * (game.K + game.trick_factor) / 11 * np.sqrt(rounds_left)
-    return Standing(ndtr((leads - 0.5) / max(spread, 1e-9)), most, top)
+    # A shared first place is a win for nobody; a narrow spread stands for none when no round is left.
+    spread = max(SPREAD * (game.K + game.trick_factor) / 11 * np.sqrt(rounds_left), 0.1)
+    ahead = ndtr((np.arange(-most, most + 1) - 0.5) / spread)
+    standing = Standing(ahead, most, np.zeros(game.seats), np.zeros(game.seats), top)
+    made, failed = game.K + game.trick_factor * (cards // 2), game.losing_factor * min(2, cards)
+    span(standing, game.seats, before, made, failed, np.zeros(game.seats, np.int64))
+    return standing
+
+
+@entry
+def span(standing, seats, before, made, failed, board):
+    """Fill in what a bad and a good round would make of the chance of every seat."""
+    for seat in range(seats):
+        for other in range(seats):
+            board[other] = before[other] - failed if other == seat else before[other] + made
+        standing.bad[seat] = standing.chance(board, seats, seat)
+        for other in range(seats):
+            board[other] = before[other] + made if other == seat else before[other] - failed
+        standing.good[seat] = max(standing.chance(board, seats, seat), standing.bad[seat] + 1e-9)
 
 
 @component
@@ -136,7 +168,10 @@ class Margin(NamedTuple):
     span: float
     top: float
 
-    unit = "of the points"
+    @property
+    def unit(self) -> str:
+        """What a value counts."""
+        return "of the points"
 
     def value(objective, game, state, out):
         total = 0.0

@@ -19,7 +19,7 @@ from kibitz.rng import below
 
 RANDOM, TRUMPING, RULE_BASED = 0, 1, 2
 _BIDDING, _BID, _UNSEEN = 1, 64, 63
-_ONE = np.int64(1)
+_ONE, _ALL = np.int64(1), np.int64(-1)
 
 
 @kernel
@@ -35,24 +35,27 @@ def rank_of(game, card):
 def strategic_value(game, state):
     """The worth of the mover's hand: linear in the rank of trumps, quadratic in that of others.
 
-    The thesis's formulae have their labels swapped; its prose is followed.
+    The thesis's formulae have their labels swapped; its prose is followed. It says nothing about a
+    card that its owner does not see: that is worth nothing here.
     """
     hand, worth = state.hands[state.turn], 0.0
-    o, C = game.ranks, game.deck_size()
+    if game.is_blind(state):
+        return worth
+    o, deck = game.ranks, game.deck_size()
     for i in range(size(hand)):
         card = nth(hand, i)
         below_top = o - rank_of(game, card)
         if state.trumps & (_ONE << card) != 0:
-            worth += 1.0 - below_top / C
+            worth += 1.0 - below_top / deck
         else:
-            worth += max(0.0, 1.0 - (below_top * below_top + o) / C)
+            worth += max(0.0, 1.0 - (below_top * below_top + o) / deck)
     return worth
 
 
 @kernel
 def nearest_bid(game, state, x):
-    """x rounded, halves away from zero; where that is forbidden, to the other side."""
-    bid = int(math.floor(x + 0.5))
+    """Round x, halves away from zero; where that is forbidden, to the other side."""
+    bid = math.floor(x + 0.5)
     forbidden = game.forbidden(state)
     if bid == forbidden:
         bid += 1 if x - math.floor(x) < 0.5 else -1
@@ -89,7 +92,7 @@ class Snelleman(NamedTuple):
         As run the 1 is missing; a two with nothing above it has no value then.
         """
         suit = game.suit_cards(game.suit_of(card))
-        above = size(unseen & suit & ~((_ONE << (card + 1)) - 1))
+        above = size(unseen & suit & (_ALL << (card + 1)))
         trumps = 0 if suit == state.trumps else size(unseen & state.trumps)
         rank = rank_of(game, card)
         beyond = rank + above + trumps + (0 if policy.as_run else 1)

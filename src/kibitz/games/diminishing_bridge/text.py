@@ -26,6 +26,13 @@ def deck(suits: int, ranks: int) -> Deck:
     )
 
 
+@cache
+def texts(suits: int, ranks: int) -> dict[str, int]:
+    """The cards by their texts: the ranks below the French ones are not of letters or digits alone."""
+    cards = deck(suits, ranks)
+    return {cards.text(card).lower(): card for card in range(cards.size)}
+
+
 def move_text(game: Any, move: int) -> str:
     """A bid as `bid 3`, a card as `AS`."""
     if move >= BID:
@@ -40,6 +47,9 @@ def parse_move(game: Any, words: str) -> int:
         return BID + int(found[1])
     if words.strip().lower() == _UNSEEN_WORD:
         return UNSEEN
+    card = texts(game.suits, game.ranks).get(words.strip().lower())
+    if card is not None:
+        return card
     try:
         return deck(game.suits, game.ranks).parse(words)
     except ParseError as error:

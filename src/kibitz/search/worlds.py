@@ -1,0 +1,72 @@
+"""The worlds that a search walks in: dealt one by one, or drawn from a pool by how likely each is.
+
+Every world that agrees with a view is as likely as any other, as far as the rules go. What others
+have done tells more: who bids high has high cards. With a pool, some worlds are dealt beforehand and
+weighted by the game's `likelihood`, and each iteration draws one of them by its weight.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.kernel import entry, kernel
+from kibitz.rng import uniform
+
+
+class Worlds(NamedTuple):
+    """All memory for drawing worlds."""
+
+    plan: NDArray[Any]  # [what all worlds of the view have in common]
+    pool: NDArray[Any]  # none: every world is dealt anew
+    odds: NDArray[np.float64]  # cumulated weights of the pool
+
+
+def memory_for_worlds(game: Any, pool: int) -> Worlds:
+    """Memory for the worlds of `game`, `pool` of them dealt beforehand."""
+    return Worlds(np.zeros(1, game.plan), np.zeros(pool, game.state), np.zeros(pool))
+
+
+@kernel
+def prepare_worlds(game, worlds, view, seat, rng):
+    """Once a decision: count, and deal the pool."""
+    game.prepare(view[0], seat, worlds.plan[0])
+    total = 0.0
+    for i in range(len(worlds.pool)):
+        worlds.pool[i] = view[0]
+        game.sample(worlds.pool[i], seat, worlds.plan[0], rng)
+        total += game.likelihood(worlds.pool[i], seat)
+        worlds.odds[i] = total
+
+
+@kernel
+def draw_world(game, worlds, view, seat, into, rng):
+    """Put a random world of the view into `into[0]`."""
+    if len(worlds.pool) == 0:
+        into[0] = view[0]
+        game.sample(into[0], seat, worlds.plan[0], rng)
+        return
+    chance = uniform(rng) * worlds.odds[-1]
+    low, high = 0, len(worlds.pool) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if worlds.odds[middle] > chance:
+            high = middle
+        else:
+            low = middle + 1
+    into[0] = worlds.pool[low]
+
+
+@entry
+def begin(game, worlds, view, seat, rng):
+    """Prepare the worlds of a view for a search."""
+    prepare_worlds(game, worlds, view, seat, rng)
+
+
+@entry
+def one_world(game, worlds, view, seat, into, rng):
+    """Put a random world that agrees with the view into `into`."""
+    prepare_worlds(game, worlds, view, seat, rng)
+    draw_world(game, worlds, view, seat, into, rng)
