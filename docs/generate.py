@@ -120,10 +120,10 @@ AGENTS_NOTES = """
 game hides something (see [the protocol](protocol.md)). An agent that cannot play a game says what
 it misses.
 
-The agents `snelleman-…` play [DiminishingBridge](../games/diminishing_bridge.md) only. Three of them do not search
-and take one option, `as_run` (true or false), which matters to `snelleman-rule-based`: the rules of
-the program behind the published tables. The other two and `boerenbridge`, which plays that game only too, take
-the options below and `bidding` (`tricks`, `score` or `search`).
+The agents `snelleman-…` and `boerenbridge` play [DiminishingBridge](../games/diminishing_bridge.md)
+only. Three of them do not search and take one option, `as_run` (true or false), which matters to
+`snelleman-rule-based`: the rules of the program behind the published tables. `snelleman-mc`,
+`snelleman-mcts` and `boerenbridge` take the options below and `bidding` (`tricks`, `score` or `search`).
 
 `cheating` is the only agent that gets the truth instead of a view. It shows how much the hidden
 cards are worth, and is refused where advice is asked for. `worlds=true` under any other name is an
@@ -157,8 +157,8 @@ Some settings do not go together, and say so. Where a game hides something, `bac
 `backup=proved` need positions that are known in the tree (`worlds=one`, `many` or `true`), and
 `keep=true` needs `worlds=fresh` or `true`. Both backups need two sides. Where a seat learns more from
 a move than the move itself (in Briškola the card that it draws), `keep=true` needs `infosets=full`.
-`merge`, `prune` and `belief` need a game with the method `alike`, `promising` or `likelihood`. `prune=true` goes
-neither with `worlds=possible` nor with `backup=proved`.
+`merge`, `prune` and `belief` need a game with the method `alike`, `promising` or `likelihood`.
+`prune=true` goes neither with `worlds=possible` nor with `backup=proved`.
 """
 
 
@@ -190,9 +190,14 @@ def _settings(name: str, setting: agents.Setting) -> str:
     if name == "expert":
         return "the game's own, see below"
     options = setting.options()
-    changed = [f"`{key}={value:g}`" if isinstance(value, float) else f"`{key}={value}`"
-               for key, value in setting.values.items() if key in options]  # fmt: skip
+    changed = [f"`{key}={_value_text(value)}`" for key, value in setting.values.items() if key in options]
     return ", ".join(changed) or "none" if options else "no options"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _options(options: dict[str, Option]) -> str:
@@ -237,7 +242,7 @@ CLASS_NAMES = """\
 | `choices` | optional: the values that a parameter may have, such as `{"seats": (2, 3, 4)}` |
 | `expert` | optional: the agent that `expert` stands for, such as `"ismcts:8000"` |
 | `help` | optional: a line about each parameter, by its name |
-| `objectives` | optional: what agents may strive for beside points and wins, by name; see `kibitz.search.objective` |
+| `objectives` | optional: what agents may strive for beside points and wins, by name |
 | `counted` | optional: the names of what `tally` writes, such as `("rounds", "bids_made")` |
 | `shares` | optional: which of these `kibitz match` shows, and as shares of what: `{"bids_made": "rounds"}` |
 """

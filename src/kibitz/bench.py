@@ -39,8 +39,10 @@ Progress = Callable[[int, int], None]
 def random_games(game, policy, n, position, moves, out, totals, rng):
     """Deal and play `n` random games; the scores are added to `totals`."""
     for _ in range(n):
-        game.deal(position[0], rng)
-        play_out(game, policy, position[0], moves, rng)
+        position[0] = position[1]  # nothing dealt yet
+        while not game.is_over(position[0]):
+            game.deal(position[0], rng)
+            play_out(game, policy, position[0], moves, rng)
         game.returns(position[0], out)
         for seat in range(game.seats):
             totals[seat] += out[seat]
@@ -49,7 +51,7 @@ def random_games(game, policy, n, position, moves, out, totals, rng):
 def _playouts(game: Any, n: int, start: int, interpreted: bool = False) -> tuple[float, list[float]]:
     """Seconds for `n` random games, and the points of each seat."""
     run = random_games.interpreted if interpreted else random_games
-    position, moves = np.zeros(1, game.state), np.zeros(game.max_moves, np.int64)
+    position, moves = np.zeros(2, game.state), np.zeros(game.max_moves, np.int64)
     out, totals = np.zeros(game.seats), np.zeros(game.seats)
     rng = stream(start)
     began = time.perf_counter()

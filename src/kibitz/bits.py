@@ -43,6 +43,22 @@ def size(mask):
 
 
 @kernel
+def lowest(mask):
+    """The lowest card of a set that is not empty; `mask & (mask - 1)` is the set without it."""
+    return size((mask & -mask) - 1)
+
+
+@kernel
+def list_cards(mask, into, n):
+    """Write the cards of a set into `into`, from place `n` on; the place after the last one."""
+    while mask != 0:
+        into[n] = lowest(mask)
+        mask &= mask - 1
+        n += 1
+    return n
+
+
+@kernel
 def nth(mask, k):
     """Card number `k` of a set, counted from 0 in ascending order; no branches, no loop."""
     counts = counts_by_byte(mask)

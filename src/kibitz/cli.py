@@ -170,7 +170,7 @@ def play(
     loaded = room.load(game)
     if seat >= loaded.seats:
         raise BadOption(f"there is no seat {seat}; {game} has seats 0 to {loaded.seats - 1}")
-    default = "expert" if hasattr(loaded, "expert") else "ismcts:5000"
+    default = "expert" if loaded.expert else "ismcts:5000"
     number = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     terminal.play(loaded, seat, agent or [default], number, hint)
 
@@ -255,16 +255,17 @@ def advise(
     from kibitz import games as room
     from kibitz.agents import make_agent
     from kibitz.errors import ParseError, Unsupported
-    from kibitz.position import deal
+    from kibitz.position import deal, deal_on
 
     _story()
     number, _, moves = position.partition(":")
     if not number.strip().isdigit():
         raise ParseError(f"'{position}' is no position; write the deal and the moves, such as '7: 3C 2D'")
     loaded = room.load(game)
-    state = deal(loaded, int(number))
-    for text in moves.replace(",", " ").split():
+    state, chances = deal(loaded, int(number)), 1
+    for text in filter(str.strip, moves.split("," if "," in moves else None)):
         state.play(text)
+        chances = deal_on(state, int(number), chances)
     if state.is_over:
         raise ParseError(f"the game '{position}' is over: there is nothing to advise")
     if make_agent(agent, loaded).cheating:

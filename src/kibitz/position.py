@@ -144,3 +144,11 @@ def deal(game: Any, seed: int) -> State:
     state = State(game)
     state.settle_chance(seed)
     return state
+
+
+def deal_on(state: State, seed: int, number: int) -> int:
+    """Settle what chance events are due in deal `seed`, of which `number` have been settled; how many are."""
+    while not state.is_over and state.mover < 0:
+        state.settle_chance(seed, number)
+        number += 1
+    return number

@@ -12,7 +12,6 @@ import numpy as np
 from kibitz import position
 from kibitz.agents import Agent, look, make_agent
 from kibitz.errors import BadOption, IllegalMove, KibitzError, ParseError
-from kibitz.protocol import CHANCE
 from kibitz.rng import derive
 
 HELP = """\
@@ -112,10 +111,7 @@ def play(
     say(f"You have seat {seat}; {names}. Deal {seed}. '?' lists what you can type.\n")
     ply = 0
     while not state.is_over:
-        if state.mover == CHANCE:  # the next round
-            state.settle_chance(seed, chances)
-            chances += 1
-            continue
+        chances = position.deal_on(state, seed, chances)  # the next round
         if state.mover == seat:
             move = _ask_move(state, adviser, hint, ask, say, derive(seed, 3, ply))
             if move is None:

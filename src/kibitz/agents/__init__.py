@@ -93,7 +93,7 @@ SETTINGS: dict[str, Setting] = {
         _SNELLEMAN + "Player", {"kind": 1}, "Snelleman 2020: strategic bidding, trumps whenever possible"
     ),
     "snelleman-rule-based": Setting(
-        _SNELLEMAN + "Player", {"kind": 2}, "Snelleman 2020: strategic bidding, cards by rules with memory"
+        _SNELLEMAN + "RuleBased", {}, "Snelleman 2020: strategic bidding, cards by rules with memory"
     ),
     "snelleman-mc": Setting(
         _SNELLEMAN + "MonteCarlo",

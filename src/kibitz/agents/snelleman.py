@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kibitz.errors import Unsupported
 from kibitz.games.diminishing_bridge.rules import BID, BIDDING, PLAYING, DiminishingBridge
-from kibitz.games.diminishing_bridge.snelleman import Snelleman, nearest_bid
+from kibitz.games.diminishing_bridge.snelleman import RANDOM, RULE_BASED, Snelleman, nearest_bid
 from kibitz.kernel import entry
 from kibitz.position import View
 from kibitz.rng import stream
@@ -53,14 +53,13 @@ def demand_game(agent: Any, game: Any) -> None:
 
 @dataclass
 class SnellemanPlayer(PolicyPlayer):
-    """Strategic bidding, and cards at random, trumps first, or by rules."""
+    """Strategic bidding, and cards at random or trumps first."""
 
-    as_run: bool = option(False, "the rules of the program behind the published tables")
-    kind: int = 0
+    kind: int = RANDOM
 
     @property
     def policy(self) -> Any:
-        return Snelleman(self.kind, self.as_run)
+        return Snelleman(self.kind, False)
 
     @property
     def is_random(self) -> bool:
@@ -68,6 +67,17 @@ class SnellemanPlayer(PolicyPlayer):
 
     def start(self, game: Any, seat: int) -> None:
         demand_game(self, game)
+
+
+@dataclass
+class SnellemanRuleBased(SnellemanPlayer):
+    """Strategic bidding, and cards by rules, with a perfect memory."""
+
+    as_run: bool = option(False, "the rules of the program behind the published tables, not of the text")
+
+    @property
+    def policy(self) -> Any:
+        return Snelleman(RULE_BASED, self.as_run)
 
 
 @dataclass

@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.belief import unseen
-from kibitz.bits import nth, random_card, random_subset, size
+from kibitz.bits import list_cards, lowest, random_card, random_subset, size
 from kibitz.errors import BadOption
 from kibitz.games.diminishing_bridge import text
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
@@ -234,7 +234,7 @@ class DiminishingBridge(NamedTuple):
             return random_card(rng, undealt)
         place = below(rng, game.deck_size())
         from_there = undealt & (_ALL << place)
-        return nth(from_there if from_there != 0 else undealt, 0)
+        return lowest(from_there if from_there != 0 else undealt)
 
     def mover(game, state):
         return np.int64(state.turn) if state.phase == BIDDING or state.phase == PLAYING else CHANCE
@@ -271,11 +271,7 @@ class DiminishingBridge(NamedTuple):
         if game.is_blind(state):
             moves[0] = UNSEEN
             return 1
-        cards = game.playable(state)
-        n = size(cards)
-        for i in range(n):
-            moves[i] = nth(cards, i)
-        return n
+        return list_cards(game.playable(state), moves, 0)
 
     def is_blind(game, state):
         """Whether nobody sees his own card in this round."""
@@ -306,7 +302,7 @@ class DiminishingBridge(NamedTuple):
                 state.phase = PLAYING
             return
         if move == UNSEEN:
-            move = nth(state.hands[seat], 0)
+            move = lowest(state.hands[seat])
         card = _ONE << move
         state.hands[seat] &= ~card
         state.played |= card
@@ -462,7 +458,7 @@ class DiminishingBridge(NamedTuple):
         """The bid or card; a secret bid is silent, until the last one reveals them all, and a card
         that its owner has not seen is seen by everybody."""
         if move == UNSEEN:
-            return nth(state.hands[state.turn], 0)
+            return lowest(state.hands[state.turn])
         if not game.luciferen or state.phase != BIDDING:
             return move
         if state.turn != game.dealer(state):
@@ -484,10 +480,8 @@ class DiminishingBridge(NamedTuple):
         cards = game.unseen(view) & ~game.barred(view, seat)
         for suit in range(game.suits):
             of_suit = cards & game.suit_cards(suit)
-            if of_suit != 0 and game.may_play(view, nth(of_suit, 0)):
-                for i in range(size(of_suit)):
-                    moves[n] = nth(of_suit, i)
-                    n += 1
+            if of_suit != 0 and game.may_play(view, lowest(of_suit)):
+                n = list_cards(of_suit, moves, n)
         return n
 
     def may_play(game, view, card):
@@ -511,16 +505,20 @@ class DiminishingBridge(NamedTuple):
     # --- rules of thumb ---
 
     def promising(game, state, moves):
-        """Bids near the worth of the hand; of cards that only played ones lie between, the lowest."""
+        """Bids near the worth of the hand; of cards with nothing between them that could matter, neither
+        on the table nor to come, the lowest."""
         if state.phase == BIDDING:
             return promising_bids(game, state, moves)
         if game.is_blind(state):
             return game.legal(state, moves)
         cards = game.playable(state)
         gone = state.played | state.hands[state.turn]
-        n, last = 0, -1  # the last card of the hand or gone, without a gap, up to the one looked at
-        for i in range(size(cards)):
-            card = nth(cards, i)
+        for i in range(state.on_table):
+            gone &= ~(_ONE << np.int64(state.table[i]))
+        n, last = 0, -1
+        while cards != 0:
+            card = lowest(cards)
+            cards &= cards - 1
             touches = last >= 0 and game.suit_of(card) == game.suit_of(last)
             between = ((_ONE << card) - 1) & ~((_ONE << (last + 1)) - 1) if touches else 0
             if not touches or between & ~gone != 0:

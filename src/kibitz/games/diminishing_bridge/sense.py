@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from kibitz.bits import nth, random_card, size
+from kibitz.bits import lowest, nth, random_card, size
 from kibitz.kernel import kernel
 
 _ONE = np.int64(1)
@@ -46,8 +46,10 @@ def hand_worth(game, state, seat):
     trumps = size(unseen & state.trumps) * in_play
     for_tricks = 2.86 * math.log(max(1, state.left)) - 4.11
     worth = 0.0
-    for i in range(size(hand)):
-        card = nth(hand, i)
+    rest = hand
+    while rest != 0:
+        card = lowest(rest)
+        rest &= rest - 1
         suit, bit = game.suit_cards(game.suit_of(card)), _ONE << card
         above = size(unseen & suit & ~(bit | (bit - 1))) * in_play
         length = size(hand & suit)
@@ -112,16 +114,16 @@ def takers(game, state, cards):
 
 
 @kernel
-def highest(game, cards, rng):
+def high_card(game, cards, rng):
     """The highest card of a random one's suit."""
     suit = cards & game.suit_cards(game.suit_of(random_card(rng, cards)))
     return nth(suit, size(suit) - 1)
 
 
 @kernel
-def lowest(game, cards, rng):
+def low_card(game, cards, rng):
     """The lowest card of a random one's suit."""
-    return nth(cards & game.suit_cards(game.suit_of(random_card(rng, cards))), 0)
+    return lowest(cards & game.suit_cards(game.suit_of(random_card(rng, cards))))
 
 
 @kernel
@@ -130,16 +132,16 @@ def sensible_card(game, state, rng):
     seat = state.turn
     cards = game.playable(state)
     if cards & (cards - 1) == 0:
-        return nth(cards, 0)
+        return lowest(cards)
     winners = takers(game, state, cards)
     losers = cards & ~winners
     is_last = state.on_table + 1 == game.seats
     if state.tricks[seat] < state.bids[seat]:
         if winners == 0:
-            return lowest(game, cards, rng)
-        return lowest(game, winners, rng) if is_last else highest(game, winners, rng)
+            return low_card(game, cards, rng)
+        return low_card(game, winners, rng) if is_last else high_card(game, winners, rng)
     if state.on_table == 0:
-        return lowest(game, cards, rng)
+        return low_card(game, cards, rng)
     if losers != 0:
-        return highest(game, losers, rng)
-    return highest(game, cards, rng) if is_last else lowest(game, cards, rng)
+        return high_card(game, losers, rng)
+    return high_card(game, cards, rng) if is_last else low_card(game, cards, rng)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.bits import nth, random_card, size
+from kibitz.bits import lowest, nth, random_card, size
 from kibitz.games.diminishing_bridge.sense import mover_sees
 from kibitz.kernel import component, kernel
 from kibitz.rng import below
@@ -38,18 +38,19 @@ def strategic_value(game, state):
     The thesis's formulae have their labels swapped; its prose is followed. It says nothing about a
     card that its owner does not see: that is worth nothing here.
     """
-    hand, worth = state.hands[state.turn], 0.0
     if game.is_blind(state):
-        return worth
+        return 0.0
+    hand, worth = state.hands[state.turn], 0  # in parts of 1/C: whole numbers add up without error
     o, deck = game.ranks, game.deck_size()
-    for i in range(size(hand)):
-        card = nth(hand, i)
+    while hand != 0:
+        card = lowest(hand)
+        hand &= hand - 1
         below_top = o - rank_of(game, card)
         if state.trumps & (_ONE << card) != 0:
-            worth += 1.0 - below_top / deck
+            worth += deck - below_top
         else:
-            worth += max(0.0, 1.0 - (below_top * below_top + o) / deck)
-    return worth
+            worth += max(0, deck - below_top * below_top - o)
+    return worth / deck
 
 
 @kernel
@@ -148,7 +149,7 @@ class Snelleman(NamedTuple):
     def cannot_be_beaten(policy, game, state, card):
         """Whether everyone still to play has shown to have neither the suit nor trumps."""
         led = np.int64(state.led) if state.on_table > 0 else game.suit_of(card)
-        trump = game.suit_of(nth(state.trumps, 0)) if state.trumps != 0 else led
+        trump = game.suit_of(lowest(state.trumps)) if state.trumps != 0 else led
         neither = (_ONE << led) | (_ONE << trump)
         seat = state.turn
         for _ in range(game.seats - 1 - state.on_table):
