@@ -102,6 +102,16 @@ def buffers(game: Any, capacity: int) -> Buffers:
     )
 
 
+# Logarithms of visits are asked for at every node; most visits are few.
+_LOGS = np.array([-math.inf, *(math.log(n) for n in range(1, 2048))])
+
+
+@kernel
+def log_of(n):
+    """The logarithm of a number of visits."""
+    return _LOGS[n] if n < len(_LOGS) else math.log(n)
+
+
 _HASH_1, _HASH_2 = np.int64(0x1E3779B97F4A7C15), np.int64(0x3F58476D1CE4E5B9)
 _HALF = np.int64(32)
 
@@ -210,7 +220,7 @@ def choose(game, options, tree, node, n, rng):
             continue
         child = tree.nodes[number]
         trials = child.available if options.worlds == FRESH else visit
-        score = selection_score(options, child, math.log(trials))
+        score = selection_score(options, child, log_of(trials))
         if score > best_score:
             best, best_move, best_score = number, move, score
     if untried == 0:
@@ -223,7 +233,7 @@ def choose(game, options, tree, node, n, rng):
 @kernel
 def best_child(options, tree, node):
     """The most promising child of a node whose moves have all been tried."""
-    log_of_visits = math.log(tree.nodes[node].visits)
+    log_of_visits = log_of(tree.nodes[node].visits)
     best, best_score = NO_NODE, -math.inf
     number = tree.nodes[node].child
     while number != NO_NODE:

@@ -16,7 +16,7 @@ from kibitz.kernel import kernel
 
 _ONE = np.int64(1)
 _TRUMP = _BID = 64
-_SPREAD = 0.8  # of bids around the worth of a hand
+_SPREAD = 0.5  # of bids around the worth of a hand
 
 
 @kernel
