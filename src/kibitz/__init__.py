@@ -54,4 +54,6 @@ def advise(view: View, agent: str = "ismcts:1000", seed: int = 0) -> Advice:
     """
     from kibitz.agents import make_agent
 
-    return make_agent(agent, view.game).advise(view, seed)
+    adviser = make_agent(agent, view.game)
+    adviser.start(view.game, view.seat)
+    return adviser.advise(view, seed)

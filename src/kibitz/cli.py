@@ -674,12 +674,16 @@ def replay(
     if at is not None:
         before = record.moves[at - 1]
         shown = before.state.open_view(before.seat) if seat is None else before.state.view(seat)
+        told = before.text
+        if seat is not None:
+            told = record.match.rules.tell(before.state.record, before.move, seat)
         if as_json:
-            about = {"at": at, "seat": before.seat, "agent": before.agent, "move": before.text}
+            about = {"at": at, "seat": before.seat, "agent": before.agent, "move": told or None}
             _document("position", {**about, "seen_by": seat, "position": str(shown)})
         else:
             print(shown)
-            print(f"\nmove {at}: seat {before.seat} ({before.agent}) plays {before.text}")
+            does = f"plays {told}" if told else "decides in secret"
+            print(f"\nmove {at}: seat {before.seat} ({before.agent}) {does}")
     elif as_json:
         _document("replay", record.to_dict())
     else:

@@ -148,6 +148,9 @@ class Game(Protocol):
     def move_text(self, move: int) -> str:
         """A move as people write it."""
 
+    def tell(self, state: Any, move: int, observer: int) -> str:
+        """A move as `observer` hears of it, asked before it is played; "" if nothing may be said."""
+
     def parse_move(self, text: str) -> int:
         """The move that people mean by `text`; `ParseError` says what is understood."""
 
@@ -252,6 +255,11 @@ def move_text(game, move):
     return str(move)
 
 
+def tell(game, state, move, observer):
+    """The move, unless the observer learns nothing of it."""
+    return "" if game.label(state, move, observer) == SILENT else game.move_text(move)
+
+
 def parse_move(game, text):
     """The number of the move."""
     from kibitz.errors import ParseError
@@ -277,7 +285,7 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
     for function in (
         *(hide, resample, prepare, sample, team, score_range, random_move, sensible_move, promising),
         *(label, alike, likelihood, possible, grant, worlds_left, world, tally, validate),
-        *(move_text, parse_move, picture, inventory),
+        *(move_text, tell, parse_move, picture, inventory),
     )
 }
 

@@ -106,6 +106,7 @@ def play(
     if len(opponents) > len(others):
         raise BadOption(f"{len(opponents)} agents were given for {len(others)} other seats; give fewer")
     adviser = make_agent(hint, game)
+    adviser.start(game, seat)
     state, chances = position.deal(game, seed), 1
     names = ", ".join(f"seat {other} is {agent.spec}" for other, agent in agents.items())
     say(f"You have seat {seat}; {names}. Deal {seed}. '?' lists what you can type.\n")
@@ -117,12 +118,13 @@ def play(
             if move is None:
                 say("You have left the game.")
                 return None
-            by = "You play"
+            by = "You"
         else:
             agent = agents[state.mover]
             move = agent.choose(look(agent, state), derive(seed, 2, ply))
-            by = f"Seat {state.mover} plays"
-        say(f"{by} {game.move_text(move)}.")
+            by = f"Seat {state.mover}"
+        told = game.tell(state.record, np.int64(move), seat)
+        say(f"{by}: {told}." if told else f"{by} has decided in secret.")
         for other, agent in agents.items():
             agent.learn(int(game.label(state.record, move, other)))
         before = state.returns()
@@ -144,9 +146,10 @@ def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> l
     lines = []
     for side, other in sides.items():
         if after[other] != before[other]:
-            words = ("take", "takes") if after[other] > before[other] else ("lose", "loses")
+            words = ("get", "gets") if after[other] > before[other] else ("lose", "loses")
             who = f"You {words[0]}" if game.team(seat) == side else f"Seat {other} {words[1]}"
-            lines.append(f"{who} {abs(after[other] - before[other]):g}.")
+            points = abs(after[other] - before[other])
+            lines.append(f"{who} {points:g} point{'' if points == 1 else 's'}.")
     return lines
 
 
@@ -171,7 +174,7 @@ def _ask_move(
     legal = sorted(view.legal_moves())  # as the picture shows a hand
     say(f"\n{view}\n")
     # Where a number is a move itself (a bid), it does not count the moves.
-    numbered = not any(_read(game, str(i)) in legal for i in range(1, len(legal) + 1))
+    numbered = not any(_read(game, str(i)) in legal for i in range(game.max_moves))
     texts = [game.move_text(move) for move in legal]
     choices = "  ".join(f"{i}: {text}" for i, text in enumerate(texts, 1)) if numbered else "  ".join(texts)
     while True:

@@ -598,12 +598,12 @@ class PolicyPlayer:
         return int(pick(view.game, self.policy, view.array, moves, stream(seed)))
 
     def advise(self, view: View, seed: int) -> Advice:
-        began = time.perf_counter()
+        began = time.perf_counter() - kernel.seconds_compiling()
         best = self.choose(view, seed)
         moves = view.legal_moves()
         if self.is_random:
             rows = [Row(m, view.game.move_text(m), math.nan, math.inf, 0, 1) for m in moves]
         else:
             rows = [Row(m, view.game.move_text(m), math.nan, math.inf, m == best, 1) for m in moves]
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - kernel.seconds_compiling() - began
         return Advice(best, tuple(rows), view.seat, self.spec, "no value", 0, 0, seconds, seed)

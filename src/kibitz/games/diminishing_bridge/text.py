@@ -70,6 +70,8 @@ def picture(game: Any, view: Any, seat: int) -> str:
     rounds = int(game.number_of_rounds())
     if view["phase"] in (0, 3):
         lines = [f"{int(view['number'])} of {rounds} rounds played"]
+        if view["phase"] == 3 and view["victor"] >= 0:
+            lines[0] += f": an absolute victory of seat {int(view['victor'])}, whom nobody can catch up with"
     else:
         shown = f" ({cards.text(view['shown'])})" if view["shown"] >= 0 else ""
         trump = next((s for s in range(game.suits) if int(game.suit_cards(s)) == int(view["trumps"])), None)
