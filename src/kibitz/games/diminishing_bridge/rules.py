@@ -21,7 +21,6 @@ Position, one record:
 | `voids`     | mask of the suits that a seat has shown not to have                      |
 | `made`      | bids made so far in the game; `earnable`: points, had all of them been   |
 | `table`     | the cards of the trick, `on_table` of them, in the order of play         |
-| `line`      | all cards of the round in the order of play; `leaders` of its tricks     |
 | `phase`     | `DEALING`, `BIDDING`, `PLAYING` or `OVER`                                |
 | `number`    | of the round, from 0; `cards` each seat gets in it, `left` each has      |
 | `shown`     | the card turned up, `NO_CARD` if none                                    |
@@ -47,7 +46,7 @@ from kibitz.errors import BadOption
 from kibitz.games.diminishing_bridge import text
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
 from kibitz.games.diminishing_bridge.sense import (
-    likelihood_of_round,
+    likelihood_of_bids,
     promising_bids,
     sensible_bid,
     sensible_card,
@@ -100,7 +99,6 @@ class DiminishingBridge(NamedTuple):
             *(("scores", "i4", (MOST_SEATS,)), ("earnable", "i4", (MOST_SEATS,))),
             *(("gained", "i2", (MOST_SEATS,)), ("voids", "i2", (MOST_SEATS,)), ("best", "i2")),
             *((name, "i1", (MOST_SEATS,)) for name in ("bids", "tricks", "made", "table")),
-            *(("line", "i1", (MOST_CARDS,)), ("leaders", "i1", (MOST_CARDS // 2 + 1,))),
             *((name, "i1") for name in ("phase", "number", "cards", "left", "shown", "turn", "led")),
             *((name, "i1") for name in ("on_table", "winning", "victor")),
         ],
@@ -223,10 +221,6 @@ class DiminishingBridge(NamedTuple):
             state.trumps = game.suit_cards(game.suit_of(shown))
         elif game.published and state.number == 0:
             state.trumps = game.suit_cards(below(rng, game.suits))
-        for i in range(MOST_CARDS):
-            state.line[i] = NO_CARD
-        for i in range(MOST_CARDS // 2 + 1):
-            state.leaders[i] = -1
         state.played = 0
         state.cards = state.left = cards
         state.on_table = 0
@@ -316,7 +310,6 @@ class DiminishingBridge(NamedTuple):
         if on_table == 0:
             led = game.suit_of(move)
             state.led = led
-            state.leaders[state.cards - state.left] = seat
             state.follow = game.suit_cards(led)
             state.best = -1
         is_trump = card & state.trumps != 0
@@ -327,7 +320,6 @@ class DiminishingBridge(NamedTuple):
         state.winning = seat if takes else state.winning
         state.voids[seat] |= 0 if follows else _ONE << np.int64(state.led)
         state.table[on_table] = move
-        state.line[(state.cards - state.left) * game.seats + on_table] = move
         if on_table + 1 < game.seats:
             state.on_table = on_table + 1
             state.turn = game.next_seat(seat)
@@ -460,7 +452,7 @@ class DiminishingBridge(NamedTuple):
                     view.bids[other] = below(rng, view.cards + 1)
 
     def likelihood(game, world, seat):
-        return likelihood_of_round(game, world, seat) if not game.is_blind(world) else 1.0
+        return likelihood_of_bids(game, world, seat) if not game.is_blind(world) else 1.0
 
     def label(game, state, move, observer):
         """The bid or card; a secret bid is silent, until the last one reveals them all, and a card
