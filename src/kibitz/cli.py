@@ -157,7 +157,12 @@ def play(
     seat: Annotated[int, typer.Option(min=0, help="Where you sit.")] = 0,
     agent: Annotated[list[str] | None, typer.Option(help="Who plays the other seats; repeat it.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The number of the deal; else a new one.")] = None,
-    hint: Annotated[str, typer.Option(help="Who answers when you ask for a hint.")] = "ismcts:20000",
+    hint: Annotated[
+        str | None,
+        typer.Option(
+            help="Who answers when you ask for a hint; expert, if the game has one.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Play against agents, in the terminal.
 
@@ -170,9 +175,9 @@ def play(
     loaded = room.load(game)
     if seat >= loaded.seats:
         raise BadOption(f"there is no seat {seat}; {game} has seats 0 to {loaded.seats - 1}")
-    default = "expert" if loaded.expert else "ismcts:5000"
+    best = "expert" if loaded.expert else "ismcts:5000"
     number = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    terminal.play(loaded, seat, agent or [default], number, hint)
+    terminal.play(loaded, seat, agent or [best], number, hint or best)
 
 
 @app.command()

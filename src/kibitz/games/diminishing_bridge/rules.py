@@ -145,7 +145,11 @@ class DiminishingBridge(NamedTuple):
                 f"a deck of {game.suits} suits of {game.ranks} ranks cannot be used; "
                 f"suits × ranks is at most {MOST_CARDS}"
             )
-        if not 0 <= game.cards <= game.deck_size() // game.seats or game.largest() < 1:
+        if game.deck_size() < game.seats:
+            raise BadOption(
+                f"{game.deck_size()} cards are too few for {game.seats} seats; take more suits or ranks"
+            )
+        if not 0 <= game.cards <= game.deck_size() // game.seats:
             raise BadOption(
                 f"{game.cards} cards cannot be dealt from {game.deck_size()} to each of {game.seats} seats; "
                 f"give 1 to {game.deck_size() // game.seats}, or 0 for as many as there are"

@@ -43,7 +43,9 @@ def move_text(game: Any, move: int) -> str:
 def parse_move(game: Any, words: str) -> int:
     """The bid or card that people mean."""
     found = re.fullmatch(r"\s*(?:bid)?\s*(\d+)\s*", words.lower())
-    if found and int(found[1]) <= game.largest():
+    if found:
+        if int(found[1]) > game.largest():
+            raise ParseError(f"'{words}' is no bid; nobody can take more than {game.largest()} tricks")
         return BID + int(found[1])
     if words.strip().lower() == _UNSEEN_WORD:
         return UNSEEN
