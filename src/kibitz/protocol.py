@@ -119,6 +119,9 @@ class Game(Protocol):
         draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`.
         """
 
+    def playout_move(self, state: Any, moves: Any, rng: Any) -> int:
+        """A move as it can be expected of the mover, for playouts: sensible, as far as it is known to be."""
+
     def promising(self, state: Any, moves: Any) -> int:
         """Write those legal moves that a search should consider, judged by what the mover sees."""
 
@@ -222,6 +225,11 @@ def label(game, state, move, observer):
     return move
 
 
+def playout_move(game, state, moves, rng):
+    """Everybody is as sensible as the rules of thumb."""
+    return game.sensible_move(state, moves, rng)
+
+
 def promising(game, state, moves):
     """Any move may turn out well."""
     return game.legal(state, moves)
@@ -283,8 +291,20 @@ def inventory(game, state):
 OPTIONAL: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(hide, resample, prepare, sample, team, score_range, random_move, sensible_move, promising),
-        *(label, alike, likelihood, possible, grant, worlds_left, world, tally, validate),
+        *(hide, resample, prepare, sample, team, score_range, random_move, sensible_move),
+        *(
+            playout_move,
+            promising,
+            label,
+            alike,
+            likelihood,
+            possible,
+            grant,
+            worlds_left,
+            world,
+            tally,
+            validate,
+        ),
         *(move_text, tell, parse_move, picture, inventory),
     )
 }

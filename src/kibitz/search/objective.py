@@ -68,6 +68,18 @@ class Habit(NamedTuple):
         return game.random_move(state, moves, rng)
 
 
+@component
+class Playout(NamedTuple):
+    """The policy of playouts: a move as expected of the mover with probability `sense`, else any."""
+
+    sense: float
+
+    def choose(policy, game, state, moves, rng):
+        if policy.sense > 0.0 and (policy.sense >= 1.0 or uniform(rng) < policy.sense):
+            return game.playout_move(state, moves, rng)
+        return game.random_move(state, moves, rng)
+
+
 @kernel
 def play_out(game, policy, state, moves, rng):
     """Play on until the game ends or the next chance event, which is the horizon of a search."""

@@ -50,10 +50,11 @@ from kibitz.games.diminishing_bridge.sense import (
     promising_bids,
     sensible_bid,
     sensible_card,
+    trust,
 )
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT
-from kibitz.rng import below
+from kibitz.rng import below, uniform
 
 MOST_SEATS, MOST_CARDS, MOST_SUITS = 8, 63, 8
 DEALING, BIDDING, PLAYING, OVER = 0, 1, 2, 3
@@ -535,6 +536,12 @@ class DiminishingBridge(NamedTuple):
         if state.phase == BIDDING:
             return BID + sensible_bid(game, state)
         return UNSEEN if game.is_blind(state) else sensible_card(game, state, rng)
+
+    def playout_move(game, state, moves, rng):
+        """Sensible, as far as the bids that the seat has made speak for it."""
+        if state.phase == PLAYING and uniform(rng) >= trust(state, state.turn):
+            return game.random_move(state, moves, rng)
+        return game.sensible_move(state, moves, rng)
 
     # --- how people see it ---
 

@@ -89,17 +89,28 @@ def promising_bids(game, state, moves):
 
 
 @kernel
+def trust(state, seat):
+    """How sensible a seat is believed to be, from 0 to 1, by the bids that it has made so far.
+
+    Players at random make about three of ten bids, good ones six; nobody is distrusted beforehand.
+    """
+    made = (state.made[seat] + 1.65) / (state.number + 3.0)
+    return min(1.0, max(0.0, (made - 0.28) / 0.2))
+
+
+@kernel
 def likelihood_of_bids(game, world, seat):
     """How well the hands of a world explain the bids: the tricks that the others still need should be
-    those that their cards are worth. Who has too many tricks already tells nothing.
+    those that their cards are worth. Who has too many tricks already tells nothing, nor does a bid of
+    one who is not trusted.
     """
-    misfit = 0.0
+    chance = 1.0
     for other in range(game.seats):
         needed = np.int64(world.bids[other]) - np.int64(world.tricks[other])
         if other != seat and world.bids[other] >= 0 and needed >= 0:
-            off = needed - hand_worth(game, world, other)
-            misfit += off * off
-    return math.exp(-0.5 * misfit / (_SPREAD * _SPREAD))
+            off = (needed - hand_worth(game, world, other)) / _SPREAD
+            chance *= 1.0 + trust(world, other) * (math.exp(-0.5 * off * off) - 1.0)
+    return chance
 
 
 @kernel
