@@ -1,4 +1,6 @@
-"""The agents of T. Snelleman, *Strategic Gambling in DiminishingBridge*, 2020."""
+"""Agents of DiminishingBridge: those of T. Snelleman, *Strategic Gambling in DiminishingBridge*, 2020,
+and the one that goes beyond them.
+"""
 
 from __future__ import annotations
 
