@@ -120,7 +120,7 @@ class Game(Protocol):
         """
 
     def playout_move(self, state: Any, moves: Any, rng: Any) -> int:
-        """A move as it can be expected of the mover, for playouts: sensible, as far as it is known to be."""
+        """A move as can be expected of another seat, for playouts: sensible, as far as it is known to be."""
 
     def promising(self, state: Any, moves: Any) -> int:
         """Write those legal moves that a search should consider, judged by what the mover sees."""

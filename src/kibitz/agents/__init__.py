@@ -108,12 +108,12 @@ SETTINGS: dict[str, Setting] = {
     "boerenbridge": Setting(
         "kibitz.agents.snelleman:BoerenbridgePlayer",
         {
-            "iterations": 2000,
+            "iterations": 5000,
             "objective": "chance",
             "playout": 1.0,
             "c": 0.4,
             "prune": True,
-            "belief": 500,
+            "belief": 1000,
             "bidding": "search",
         },
         "DiminishingBridge, beyond the thesis: ISMCTS for bids and cards, in worlds that explain the bids",

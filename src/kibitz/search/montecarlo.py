@@ -299,7 +299,7 @@ class FlatMonteCarlo(Searcher):
         moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
         for begun in range(0, each, _MOST_AT_ONCE):
             flat.sample(
-                *(game, objective, Playout(self.playout), view.array, view.seat),
+                *(game, objective, Playout(self.playout, view.seat), view.array, view.seat),
                 min(_MOST_AT_ONCE, each - begun),
                 *(drawn, world, moves, values, found.sums, found.squares, rng),
             )
@@ -505,7 +505,7 @@ class TreeSearch(Searcher):
         drawn: Worlds, iterations: int, trees: int, fresh_tree: bool, rng: Any,
     ) -> int:  # fmt: skip
         """Search until the iterations or the time are used up; how many iterations it were."""
-        parts = (game, objective, Playout(self.playout), self._options(), root, seat, memory, drawn)
+        parts = (game, objective, Playout(self.playout, seat), self._options(), root, seat, memory, drawn)
         if self.time is None:
             done = 0
             while done < iterations and not self._stop:

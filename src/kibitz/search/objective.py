@@ -70,14 +70,19 @@ class Habit(NamedTuple):
 
 @component
 class Playout(NamedTuple):
-    """The policy of playouts: a move as expected of the mover with probability `sense`, else any."""
+    """The policy of playouts: with probability `sense` the searcher moves sensibly and the others as can be
+    expected of them; else any move.
+    """
 
     sense: float
+    seat: int
 
     def choose(policy, game, state, moves, rng):
-        if policy.sense > 0.0 and (policy.sense >= 1.0 or uniform(rng) < policy.sense):
-            return game.playout_move(state, moves, rng)
-        return game.random_move(state, moves, rng)
+        if policy.sense == 0.0 or (policy.sense < 1.0 and uniform(rng) >= policy.sense):
+            return game.random_move(state, moves, rng)
+        if game.mover(state) == policy.seat:
+            return game.sensible_move(state, moves, rng)
+        return game.playout_move(state, moves, rng)
 
 
 @kernel

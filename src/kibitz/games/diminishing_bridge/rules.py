@@ -12,7 +12,7 @@ Position, one record:
 | field       | meaning                                                                  |
 |-------------|--------------------------------------------------------------------------|
 | `hands`     | masks of cards; what a seat cannot see is missing                        |
-| `played`    | mask of the cards played in this round                                   |
+| `played`    | mask of the cards played in this round; `gone`: by each seat             |
 | `follow`    | mask of the suit led, of all cards while nobody has led                  |
 | `trumps`    | mask of the trump suit, empty if there is none                           |
 | `scores`    | the scoreboard; `gained` what the last finished round brought            |
@@ -46,6 +46,7 @@ from kibitz.errors import BadOption
 from kibitz.games.diminishing_bridge import text
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
 from kibitz.games.diminishing_bridge.sense import (
+    PREDICTABLE,
     likelihood_of_bids,
     promising_bids,
     sensible_bid,
@@ -96,7 +97,8 @@ class DiminishingBridge(NamedTuple):
 
     state = np.dtype(
         [
-            *(("hands", "i8", (MOST_SEATS,)), ("played", "i8"), ("follow", "i8"), ("trumps", "i8")),
+            *(("hands", "i8", (MOST_SEATS,)), ("gone", "i8", (MOST_SEATS,))),
+            *(("played", "i8"), ("follow", "i8"), ("trumps", "i8")),
             *(("scores", "i4", (MOST_SEATS,)), ("earnable", "i4", (MOST_SEATS,))),
             *(("gained", "i2", (MOST_SEATS,)), ("voids", "i2", (MOST_SEATS,)), ("best", "i2")),
             *((name, "i1", (MOST_SEATS,)) for name in ("bids", "tricks", "made", "table")),
@@ -133,7 +135,7 @@ class DiminishingBridge(NamedTuple):
         "published": "with the three faults of the program behind the thesis's tables",
     }
     objectives = OBJECTIVES
-    expert = "boerenbridge:2000"
+    expert = "boerenbridge:5000"
     counted = ("absolute_victories", "rounds", "bids_made", "earnable")
     shares = {"absolute_victories": "games", "bids_made": "rounds"}
 
@@ -215,6 +217,7 @@ class DiminishingBridge(NamedTuple):
             else:
                 state.hands[seat] = random_subset(rng, left, cards)
             left &= ~state.hands[seat]
+            state.gone[seat] = 0
             state.bids[seat] = NO_BID
             state.tricks[seat] = 0
             state.voids[seat] = 0
@@ -310,6 +313,7 @@ class DiminishingBridge(NamedTuple):
             move = lowest(state.hands[seat])
         card = _ONE << move
         state.hands[seat] &= ~card
+        state.gone[seat] |= card
         state.played |= card
         on_table = np.int64(state.on_table)
         if on_table == 0:
@@ -535,11 +539,11 @@ class DiminishingBridge(NamedTuple):
     def sensible_move(game, state, moves, rng):
         if state.phase == BIDDING:
             return BID + sensible_bid(game, state)
-        return UNSEEN if game.is_blind(state) else sensible_card(game, state, rng)
+        return UNSEEN if game.is_blind(state) else sensible_card(game, state)
 
     def playout_move(game, state, moves, rng):
         """Sensible, as far as the bids that the seat has made speak for it."""
-        if state.phase == PLAYING and uniform(rng) >= trust(state, state.turn):
+        if state.phase == PLAYING and uniform(rng) >= PREDICTABLE * trust(state, state.turn):
             return game.random_move(state, moves, rng)
         return game.sensible_move(state, moves, rng)
 

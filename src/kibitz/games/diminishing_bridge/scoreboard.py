@@ -24,6 +24,7 @@ from kibitz.kernel import component, entry
 
 SPREAD = 8.5
 """Standard deviation of the difference of two seats' points in one round, between equal players."""
+_SHARE = 1.0 / np.arange(1, 65)
 _LARGE = 1e150  # keeps differences of scoreboard values finite, whatever the parameters
 
 
@@ -45,30 +46,39 @@ class GameValue(NamedTuple):
         return "game value"
 
     def value(objective, game, state, out):
-        for seat in range(game.seats):
-            if state.victor >= 0:
+        seats = game.seats
+        if state.victor >= 0:
+            for seat in range(seats):
                 out[seat] = objective.top if state.victor == seat else 0.0
-            else:
-                sv = objective.scoreboard_value(state.scores, game.seats, seat)
-                low, high = objective.worst[seat], objective.best[seat]
-                out[seat] = objective.top * max(0.0, (sv - low) / (high - low))
+            return
+        objective.rank(state.scores, out[seats:])
+        for seat in range(seats):
+            sv = objective.scoreboard_value(out[seats:], seats, np.float64(state.scores[seat]))
+            low, high = objective.worst[seat], objective.best[seat]
+            out[seat] = objective.top * max(0.0, (sv - low) / (high - low))
 
-    def scoreboard_value(objective, scores, seats, seat):
-        """SV = −Σ aₖ/k over the distances to `seat`, the largest first and lifted; a tie counts +1."""
+    def rank(objective, scores, ranking):
+        """Write the scores into `ranking`, the highest first."""
+        for seat in range(len(ranking)):
+            place = seat
+            while place > 0 and ranking[place - 1] < scores[seat]:
+                ranking[place] = ranking[place - 1]
+                place -= 1
+            ranking[place] = scores[seat]
+
+    def scoreboard_value(objective, ranking, seats, score):
+        """SV = −Σ aₖ/k over the distances to a seat with `score`, the largest first and lifted.
+
+        Equal scores are a loss for both: but for the last of the equals, the seat itself, they are one
+        point ahead.
+        """
         total = 0.0
         for k in range(seats):
-            distance = objective.distance(scores, seat, k)
-            place = 1
-            for other in range(seats):
-                ahead = objective.distance(scores, seat, other) - distance
-                place += ahead > 0 or (ahead == 0 and other < k)
-            total += (objective.lift[distance] if place == 1 else distance) / place
+            distance = ranking[k] - score
+            if distance == 0.0 and k + 1 < seats and ranking[k + 1] == score:
+                distance = 1.0
+            total += objective.lift[np.int64(distance)] if k == 0 else distance * _SHARE[k]
         return -total
-
-    def distance(objective, scores, seat, other):
-        """How far `other` is ahead of `seat`; equal scores are a loss for both."""
-        ahead = np.int64(scores[other]) - np.int64(scores[seat])
-        return 1 if ahead == 0 and other != seat else ahead
 
 
 def game_value(game: Any, view: Any, top: float) -> GameValue:
@@ -80,20 +90,22 @@ def game_value(game: Any, view: Any, top: float) -> GameValue:
     with np.errstate(over="ignore"):
         lift = distances ** (1.0 + distances / max(1, 2 * cards + game.K - 1))
     value = GameValue(np.minimum(lift, _LARGE), np.zeros(game.seats), np.zeros(game.seats), top)
-    bound(value, game.seats, before, gain, loss, np.zeros(game.seats, np.int64))
+    bound(value, game.seats, before, gain, loss, np.zeros(game.seats, np.int64), np.zeros(game.seats))
     return value
 
 
 @entry
-def bound(value, seats, before, gain, loss, board):
+def bound(value, seats, before, gain, loss, board, ranking):
     """Fill in SV of the worst and the best board of every seat: all others gain, or lose, all they can."""
     for seat in range(seats):
         for other in range(seats):
             board[other] = before[other] - loss if other == seat else before[other] + gain
-        value.worst[seat] = value.scoreboard_value(board, seats, seat)
+        value.rank(board, ranking)
+        value.worst[seat] = value.scoreboard_value(ranking, seats, np.float64(board[seat]))
         for other in range(seats):
             board[other] = before[other] + gain if other == seat else before[other] - loss
-        value.best[seat] = value.scoreboard_value(board, seats, seat)
+        value.rank(board, ranking)
+        value.best[seat] = value.scoreboard_value(ranking, seats, np.float64(board[seat]))
 
 
 @component

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.bits import lowest, nth, random_card, size
-from kibitz.games.diminishing_bridge.sense import mover_sees
+from kibitz.games.diminishing_bridge.sense import unseen_by
 from kibitz.kernel import component, kernel
 from kibitz.rng import below
 
@@ -114,7 +114,7 @@ class Snelleman(NamedTuple):
     def card(policy, game, state, rng):
         """The rules as written, section 4.4; cards of equal value at random."""
         seat, cards = state.turn, game.playable(state)
-        unseen = mover_sees(game, state)
+        unseen = unseen_by(game, state, state.played | state.hands[state.turn])
         wants = state.tricks[seat] < state.bids[seat]
         positive = safe = nonpositive = 0
         for i in range(size(cards)):
@@ -181,7 +181,7 @@ class Snelleman(NamedTuple):
         Cards are listed by suit and rank; those with V ≤ 0 lose, the others (0/0 too) win.
         """
         seat, cards = state.turn, game.playable(state)
-        unseen = mover_sees(game, state)
+        unseen = unseen_by(game, state, state.played | state.hands[state.turn])
         n = size(cards)
         losing = 0
         for i in range(n):
