@@ -277,8 +277,14 @@ def test_a_closed_pipe_ends_quietly():
 
 def test_games_and_agents():
     assert document("games")["games"][0]["name"] == "briskola"
+    assert [game["name"] for game in document("games", "briskola")["games"]] == ["briskola"]
+    told = call("games", "diminishing-bridge").stdout
+    assert "screw=true  screw the dealer: he may not make the bids add up" in told
+    assert "briskola" not in told
+    assert "unknown game: 'brisk'" in call("games", "brisk").stderr
     options = document("agents", "ismcts")["agents"]["ismcts"]["options"]
     assert options["worlds"]["value"] == "fresh"
+    assert "    keep=false  " in call("agents", "ismcts").stdout
     assert "karamatic-mcts" in call("agents").stdout
 
 

@@ -21,6 +21,12 @@ from kibitz.games.diminishing_bridge.rules import (
     DiminishingBridge,
 )
 from kibitz.games.diminishing_bridge.scoreboard import game_value
+from kibitz.games.diminishing_bridge.sense import (
+    hand_worth,
+    likelihood_of_bids,
+    sensible_bid,
+    sensible_card,
+)
 from kibitz.games.diminishing_bridge.snelleman import (
     RANDOM,
     RULE_BASED,
@@ -604,6 +610,75 @@ def test_policies_look_at_nothing_hidden(options):
 
 
 # --- the scoreboard ---
+
+# --- rules of thumb and belief ---
+
+
+def sensible(state):
+    return state.game.move_text(int(sensible_card(state.game, state.record)))
+
+
+def test_a_hand_is_worth_what_it_was_dealt_however_much_of_it_is_gone():
+    state = set_up(["AS KC 2D", "5D 6D 7D", "8D 9D TD", "JC QC 3H"], "TS", [1, 0, 0, 1], 10, turn=0)
+    before = [hand_worth(state.game, state.record, seat) for seat in range(4)]
+    assert before[0] > 0.8 > 0.4 > before[1]
+    play(state, "AS, 5D, 8D, 3H")
+    assert [hand_worth(state.game, state.record, seat) for seat in range(4)] == before
+
+
+def test_every_higher_card_is_worth_more():
+    worths = []
+    for text in ("2C", "5C", "8C", "JC", "AC", "2S", "5S", "8S", "JS", "AS"):
+        state = set_up([f"{text} 2D 2H", "5D 6D 7D", "8D 9D TD", "3H 4H 5H"], "TS", [0] * 4, 10, turn=0)
+        worths.append(hand_worth(state.game, state.record, 0))
+    assert worths[:5] == sorted(worths[:5])
+    assert worths[5:] == sorted(worths[5:])
+    assert worths[0] < 0.1 < worths[4] < worths[-1] < 1
+
+
+@pytest.mark.parametrize(("needed", "chosen"), [(0, "JC"), (1, "AC")])
+def test_the_last_to_play_takes_the_trick_if_and_only_if_it_is_needed(needed, chosen):
+    """With a queen on the table: under it with the highest that loses, or over it with what takes it."""
+    state = set_up(["2C JC AC", "3C 6D 7D", "QC 9D TD", "4C 8H 3H"], "TS", [needed, 0, 0, 1], 10, turn=1)
+    play(state, "3C, QC, 4C")
+    assert sensible(state) == chosen
+
+
+def test_who_lacks_one_trick_keeps_the_sure_one_and_throws_a_doubtful_card():
+    """The ace of trumps will take its trick whenever it is played, the king of clubs might take another."""
+    state = set_up(["AS KC 2C", "5D 6D 7D", "8D 9D QC", "AC 8H 3H"], "TS", [1, 0, 0, 1], 10, turn=3)
+    state.play("AC")
+    assert sensible(state) == "KC"
+
+
+def test_a_sensible_bid_minds_what_was_bid_before():
+    """On the same hand: more after low bids than after high ones, and never the forbidden one."""
+    hands = ["AS KS QC 9C 2D", "5D 6D 7D 8D 9D", "2H 3H 4H 5H 6H", "2C 3C 4C 5C 6C"]
+    bids = {}
+    for others in ((0, 0, 0), (3, 2, 2)):
+        state = set_up(hands, "TS", None, 8, turn=3)
+        state.record.hands[3], state.record.hands[0] = state.record.hands[0], state.record.hands[3]
+        state.record.bids[:3] = others
+        bids[others] = sensible_bid(state.game, state.record)
+    assert bids[0, 0, 0] > bids[3, 2, 2]
+    state.record.bids[:3] = (1, 1, 5 - 2 - bids[3, 2, 2])
+    assert sensible_bid(state.game, state.record) != bids[3, 2, 2]
+
+
+def test_bids_are_explained_by_the_hands_that_were_dealt():
+    """Seat 1 has bid two and played a low card. That it had aces explains the bid; that they lie with
+    seat 2, who bid none, does not, as long as they are trusted.
+    """
+    strong = set_up(["2C 3C 4C", "AS AD 5C", "2D 3D 4D", "2H 3H 4H"], "TS", [0, 2, 0, 0], 10, turn=0)
+    weak = set_up(["2C 3C 4C", "2D 3D 5C", "AS AD 4D", "2H 3H 4H"], "TS", [0, 2, 0, 0], 10, turn=0)
+    worlds = [play(state, "2C, 5C") for state in (strong, weak)]
+    for world in worlds:
+        world.record.made[:4] = 6  # of ten
+    likely, unlikely = (likelihood_of_bids(world.game, world.record, 0) for world in worlds)
+    assert likely > 10 * unlikely
+    for world in worlds:
+        world.record.made[:4] = 1  # they are not trusted
+    assert [likelihood_of_bids(w.game, w.record, 0) for w in worlds] == [1, 1]
 
 
 @pytest.mark.parametrize("seats", [2, 4, 6])

@@ -92,31 +92,44 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
 
 
 @app.command()
-def games(as_json: Json = False) -> None:
-    """List the games and their parameters.
+def games(
+    name: Annotated[str | None, typer.Argument(help="Explain the parameters of this game.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the games and their parameters, or explain those of one.
 
-    Example: kibitz games
+    Example: kibitz games briskola
     """
     from kibitz import games as room
+    from kibitz.errors import UnknownName
 
+    if name is not None and name not in room.known():
+        raise UnknownName("game", name, room.known())
     found: list[dict[str, Any]] = []
-    for name in room.known():
-        cls = room.game_class(name)
+    for each in [name] if name else room.known():
+        cls = room.game_class(each)
         options = [
-            {"name": o.name, "default": o.default, "takes": o.takes} for o in room.parameters(cls).values()
+            {"name": o.name, "default": o.default, "takes": o.takes, "help": o.help}
+            for o in room.parameters(cls).values()
         ]
         about = (sys.modules[cls.__module__].__doc__ or "").strip().splitlines()[0]
         expert = getattr(cls, "expert", None)
-        found.append({"name": name, "about": about, "parameters": options, "expert": expert})
+        found.append({"name": each, "about": about, "parameters": options, "expert": expert})
     if as_json:
         _document("games", {"games": found})
         return
     for game in found:
         print(f"{game['name']}: {game['about']}")
         for o in game["parameters"]:
-            print(f"    {o['name']}={str(o['default']).lower()}  ({o['takes']})")
+            meaning = f"  {o['help']}" if name and o["help"] else ""
+            print(f"    {o['name']}={_value(o['default'])}{meaning}  ({o['takes']})")
         if game["expert"]:
             print(f"    expert is {game['expert']}")
+
+
+def _value(value: Any) -> str:
+    """The value of an option as one would type it."""
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 @app.command()
@@ -144,11 +157,12 @@ def agents(
     if as_json:
         _document("agents", {"agents": found})
         return
+    width = max(map(len, found))
     for each, about in found.items():
-        print(f"{each:<16} {about['about']}")
+        print(f"{each:<{width}}  {about['about']}")
         if name:
             for option, o in about["options"].items():
-                print(f"    {option}={o['value']}  {o['help']} ({o['takes']})")
+                print(f"    {option}={_value(o['value'])}  {o['help']} ({o['takes']})")
 
 
 @app.command()
@@ -221,9 +235,9 @@ def match(
 
 def _print_match(result: Any) -> None:
     ended = "" if result.complete else ", interrupted: what was finished"
+    deals = f"{result.deals} deal{'' if result.deals == 1 else 's'}"
     title = (
-        f"{result.game}: {result.games} games on {result.deals} deals, seed {result.seed}, "
-        f"{result.seconds:.1f} s{ended}"
+        f"{result.game}: {result.games} games on {deals}, seed {result.seed}, {result.seconds:.1f} s{ended}"
     )
     rows = [
         [

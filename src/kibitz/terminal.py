@@ -15,9 +15,8 @@ from kibitz.errors import BadOption, IllegalMove, KibitzError, ParseError
 from kibitz.rng import derive
 
 HELP = """\
-  a card        play it: as the table shows it, or as you say it ("re di coppe", "13C", "ace of spades")
-  a bid         make it: "bid 2", or just 2
-  1, 2, 3 …     play the first, second, third card as listed
+  a move        as it is listed, or in words ("ace of spades", "re di coppe", "bid 2")
+  1, 2, 3 …     the first, second, third move, where they are numbered
   h             a hint: what {hint} would do, from what you can see
   t             show the table again
   q             leave the game"""
