@@ -39,6 +39,7 @@ from kibitz.kernel import entry
 from kibitz.position import State, deal
 from kibitz.protocol import SILENT
 from kibitz.rng import stream
+from kibitz.search.worlds import begin, memory_for_worlds
 from kibitz.testing import check_game, check_hidden, walk
 from tests import naive_bridge
 from tests.naive_bridge import NaiveBridge
@@ -679,6 +680,17 @@ def test_bids_are_explained_by_the_hands_that_were_dealt():
     for world in worlds:
         world.record.made[:4] = 1  # they are not trusted
     assert [likelihood_of_bids(w.game, w.record, 0) for w in worlds] == [1, 1]
+
+
+def test_bids_that_nothing_explains_leave_all_worlds_alike():
+    """Three seats bid four of five tricks each, and are trusted."""
+    hands = ["AS KS QS AC KC", "2D 3D 5C 6C 7C", "6D 7D 4D 8D 9D", "2H 3H 4H 5H 6H"]
+    state = set_up(hands, "TS", [1, 4, 4, 4], 8, turn=0)
+    state.record.made[:4] = 10
+    worlds = memory_for_worlds(state.game, 200)
+    begin(state.game, worlds, state.view().array, 0, stream(1))
+    assert all(likelihood_of_bids(state.game, world, 0) == 0 for world in worlds.pool.view(np.recarray))
+    assert worlds.odds.tolist() == list(range(1, 201))
 
 
 @pytest.mark.parametrize("seats", [2, 4, 6])

@@ -208,7 +208,7 @@ def choose(game, options, tree, node, n, rng):
         move = moves[i]
         key = key_of(game, options, state, node, move)
         number = find(tree, node, key)
-        if number == NO_NODE and options.expand != EXPAND_ONE:
+        if number == NO_NODE and options.expand == EXPAND_ALL:
             number = add(tree, node, key, seat)
         if number != NO_NODE and tree.nodes[number].noticed != visit:
             tree.nodes[number].noticed = visit
@@ -389,6 +389,8 @@ def power_mean(game, objective, options, tree, node, owner):
             total += mean**options.p * child.visits
             visits += child.visits
         number = child.sibling
+    if visits == 0:  # the memory is full, and nothing below was ever reached
+        return node.value / node.visits
     mean = min(max((total / visits) ** (1.0 / options.p), 0.0), objective.top)
     return seen_by(game, objective, options, mean, mover, owner)
 

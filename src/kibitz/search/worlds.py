@@ -39,6 +39,9 @@ def prepare_worlds(game, worlds, view, seat, rng):
         game.sample(worlds.pool[i], seat, worlds.plan[0], rng)
         total += game.likelihood(worlds.pool[i], seat)
         worlds.odds[i] = total
+    if total == 0.0:  # nothing explains what was done: all worlds are alike
+        for i in range(len(worlds.pool)):
+            worlds.odds[i] = i + 1.0
 
 
 @kernel

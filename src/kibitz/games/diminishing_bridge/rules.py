@@ -43,6 +43,7 @@ import numpy as np
 from kibitz.belief import unseen
 from kibitz.bits import list_cards, lowest, random_card, random_subset, size
 from kibitz.errors import BadOption
+from kibitz.games import tricks
 from kibitz.games.diminishing_bridge import text
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
 from kibitz.games.diminishing_bridge.sense import (
@@ -53,6 +54,7 @@ from kibitz.games.diminishing_bridge.sense import (
     sensible_card,
     trust,
 )
+from kibitz.games.tricks import NO_CARD
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT
 from kibitz.rng import below, uniform
@@ -61,12 +63,11 @@ MOST_SEATS, MOST_CARDS, MOST_SUITS = 8, 63, 8
 DEALING, BIDDING, PLAYING, OVER = 0, 1, 2, 3
 FALLING, RISING, FALLING_RISING = 0, 1, 2
 RANDOM, NEXT = 0, 1
-NO_CARD, NO_BID, SECRET = -1, -1, -2
+NO_BID, SECRET = -1, -2
 UNSEEN = 63
 """The move of a seat that does not see its own card (Devil's Bridge)."""
 BID = 64
 """Move `BID + b` bids b tricks; lower moves are cards."""
-TRUMP = 64  # what a trump is stronger than all other cards
 
 _ONE, _ALL = np.int64(1), np.int64(-1)
 # card * _RECIPROCAL[ranks] >> 16 is the suit: a division that costs no more than a product.
@@ -253,9 +254,6 @@ class DiminishingBridge(NamedTuple):
     def dealer(game, state):
         return (state.number + game.seats - 1) % game.seats
 
-    def next_seat(game, seat):
-        return seat + 1 if seat + 1 < game.seats else 0
-
     def forbidden(game, state):
         """The bid that the mover may not make; −1 if there is none."""
         if not game.screw or game.luciferen or state.turn != game.dealer(state):
@@ -279,21 +277,15 @@ class DiminishingBridge(NamedTuple):
         if game.is_blind(state):
             moves[0] = UNSEEN
             return 1
-        return list_cards(game.playable(state), moves, 0)
+        return list_cards(tricks.playable(state), moves, 0)
 
     def is_blind(game, state):
         """Whether nobody sees his own card in this round."""
         return game.devils and state.cards == 1
 
-    def playable(game, state):
-        """The mask of the cards that the mover may play."""
-        hand = state.hands[state.turn]
-        following = hand & state.follow
-        return following if following != 0 else hand
-
     def random_move(game, state, moves, rng):
         if state.phase == PLAYING:
-            return random_card(rng, game.playable(state)) if not game.is_blind(state) else UNSEEN
+            return random_card(rng, tricks.playable(state)) if not game.is_blind(state) else UNSEEN
         forbidden = game.forbidden(state)
         if 0 <= forbidden <= state.cards:
             bid = below(rng, state.cards)
@@ -305,43 +297,11 @@ class DiminishingBridge(NamedTuple):
         seat = np.int64(state.turn)
         if state.phase == BIDDING:
             state.bids[seat] = move - BID
-            state.turn = game.next_seat(seat)
+            state.turn = tricks.next_seat(game, seat)
             if seat == game.dealer(state):
                 state.phase = PLAYING
             return
-        if move == UNSEEN:
-            move = lowest(state.hands[seat])
-        card = _ONE << move
-        state.hands[seat] &= ~card
-        state.gone[seat] |= card
-        state.played |= card
-        on_table = np.int64(state.on_table)
-        if on_table == 0:
-            led = game.suit_of(move)
-            state.led = led
-            state.follow = game.suit_cards(led)
-            state.best = -1
-        is_trump = card & state.trumps != 0
-        follows = card & state.follow != 0
-        strength = move + TRUMP if is_trump else move
-        takes = (follows or is_trump) and strength > state.best
-        state.best = strength if takes else state.best
-        state.winning = seat if takes else state.winning
-        state.voids[seat] |= 0 if follows else _ONE << np.int64(state.led)
-        state.table[on_table] = move
-        if on_table + 1 < game.seats:
-            state.on_table = on_table + 1
-            state.turn = game.next_seat(seat)
-        else:
-            game.finish_trick(state)
-
-    def finish_trick(game, state):
-        """The winner leads the next trick; the last trick ends the round."""
-        state.tricks[state.winning] += 1
-        state.on_table = 0
-        state.turn = state.winning
-        state.follow = game.deck()
-        state.left -= 1
+        tricks.put(game, state, lowest(state.hands[seat]) if move == UNSEEN else move)
         if state.left == 0:
             game.finish_round(state)
 
@@ -415,38 +375,24 @@ class DiminishingBridge(NamedTuple):
             if secret and state.bids[other] != NO_BID:
                 state.bids[other] = SECRET
 
-    def has_played(game, state, seat):
-        """Whether a seat has put its card into the trick that lies on the table."""
-        ago = np.int64(state.turn) - seat  # so many cards before the next one
-        return 0 < (ago if ago > 0 else ago + game.seats) <= state.on_table
-
     def held(game, state, seat):
         """How many cards a seat has in its hand."""
         if state.phase != BIDDING and state.phase != PLAYING:
             return 0
-        return np.int64(state.left) - (1 if game.has_played(state, seat) else 0)
+        return tricks.held(game, state, seat)
 
     def blanks(game, view, seat):
         """How many cards of a hand are not known."""
         return game.held(view, seat) - size(view.hands[seat])
 
     def barred(game, view, seat):
-        """The cards that a seat is known not to have: it did not follow their suits."""
-        cards = np.int64(0)
-        if view.voids[seat] != 0:
-            for suit in range(game.suits):
-                if (view.voids[seat] >> suit) & 1:
-                    cards |= game.suit_cards(suit)
-        return cards
+        """The cards that a seat is known not to have."""
+        return tricks.barred(game, view, seat)
 
     def unseen(game, view):
         """The mask of the cards that are neither played nor shown nor in a hand that is seen."""
-        seen = view.played
-        if view.shown != NO_CARD:
-            seen |= _ONE << np.int64(view.shown)
-        for seat in range(game.seats):
-            seen |= view.hands[seat]
-        return game.deck() & ~seen
+        cards = tricks.not_seen(game, view)
+        return cards & ~(_ONE << np.int64(view.shown)) if view.shown != NO_CARD else cards
 
     def prepare(game, view, seat, plan):
         """Count in how many ways the unseen cards can lie."""
@@ -485,25 +431,7 @@ class DiminishingBridge(NamedTuple):
         seat = view.turn
         if view.phase == BIDDING or game.is_blind(view) or game.blanks(view, seat) == 0:
             return game.legal(view, moves)
-        n = 0
-        cards = game.unseen(view) & ~game.barred(view, seat)
-        for suit in range(game.suits):
-            of_suit = cards & game.suit_cards(suit)
-            if of_suit != 0 and game.may_play(view, lowest(of_suit)):
-                n = list_cards(of_suit, moves, n)
-        return n
-
-    def may_play(game, view, card):
-        """Whether there is a world in which the mover holds the card and may play it."""
-        seat = view.turn
-        voids = view.voids[seat]
-        if view.follow & (_ONE << card) == 0:
-            view.voids[seat] |= _ONE << np.int64(view.led)
-        view.hands[seat] |= _ONE << card
-        answer = unseen.is_possible(game, view, game.unseen(view))
-        view.hands[seat] &= ~(_ONE << card)
-        view.voids[seat] = voids
-        return answer
+        return tricks.possible(game, view, moves)
 
     def grant(game, view, move, rng):
         """Put the card into the mover's hand; an unseen card of one's own is drawn."""
@@ -520,21 +448,7 @@ class DiminishingBridge(NamedTuple):
             return promising_bids(game, state, moves)
         if game.is_blind(state):
             return game.legal(state, moves)
-        cards = game.playable(state)
-        gone = state.played | state.hands[state.turn]
-        for i in range(state.on_table):
-            gone &= ~(_ONE << np.int64(state.table[i]))
-        n, last = 0, -1
-        while cards != 0:
-            card = lowest(cards)
-            cards &= cards - 1
-            touches = last >= 0 and game.suit_of(card) == game.suit_of(last)
-            between = ((_ONE << card) - 1) & ~((_ONE << (last + 1)) - 1) if touches else 0
-            if not touches or between & ~gone != 0:
-                moves[n] = card
-                n += 1
-            last = card
-        return n
+        return tricks.touching(game, state, moves)
 
     def sensible_move(game, state, moves, rng):
         if state.phase == BIDDING:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.bits import lowest, size
+from kibitz.games.tricks import playable, takers
 from kibitz.kernel import kernel
 
 _ONE = np.int64(1)
-_TRUMP = _BID = 64
+_BID = 64
 
 
 class Odds(NamedTuple):
@@ -182,21 +183,10 @@ def likelihood_of_bids(game, world, seat):
 
 
 @kernel
-def takers(game, state, cards):
-    """Those of `cards` that would win the trick as it lies."""
-    if state.on_table == 0:
-        return cards
-    best = np.int64(state.best)
-    if best >= _TRUMP:
-        return cards & state.trumps & ~((_ONE << (best - _TRUMP)) - 1)
-    return cards & (state.trumps | (state.follow & ~((_ONE << best) - 1)))
-
-
-@kernel
 def sensible_card(game, state):
     """The card after which this trick and the rest of the hand are worth the tricks still needed."""
     seat = state.turn
-    cards = game.playable(state)
+    cards = playable(state)
     if cards & (cards - 1) == 0:
         return lowest(cards)
     hand = state.hands[seat]
@@ -207,7 +197,7 @@ def sensible_card(game, state):
     lacking = np.int64(state.bids[seat]) - np.int64(state.tricks[seat])
     lacking -= worth(game, state, IN_PLAY, hand, unseen, in_play, state.left)
     trumps = size(unseen & state.trumps) * in_play
-    winners = takers(game, state, cards)
+    winners = takers(state, cards)
     held_behind = behind * state.left / count
     best, best_value = -1, -math.inf
     while cards != 0:

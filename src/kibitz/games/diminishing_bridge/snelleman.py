@@ -14,6 +14,7 @@ import numpy as np
 
 from kibitz.bits import lowest, nth, random_card, size
 from kibitz.games.diminishing_bridge.sense import unseen_by
+from kibitz.games.tricks import next_seat, playable
 from kibitz.kernel import component, kernel
 from kibitz.rng import below
 
@@ -80,7 +81,7 @@ class Snelleman(NamedTuple):
             return _BID + nearest_bid(game, state, strategic_value(game, state))
         if game.is_blind(state):
             return _UNSEEN
-        cards = game.playable(state)
+        cards = playable(state)
         if policy.kind == RULE_BASED:
             return policy.as_run_card(game, state) if policy.as_run else policy.card(game, state, rng)
         if policy.kind == TRUMPING and cards & state.trumps != 0:
@@ -113,7 +114,7 @@ class Snelleman(NamedTuple):
 
     def card(policy, game, state, rng):
         """The rules as written, section 4.4; cards of equal value at random."""
-        seat, cards = state.turn, game.playable(state)
+        seat, cards = state.turn, playable(state)
         unseen = unseen_by(game, state, state.played | state.hands[state.turn])
         wants = state.tricks[seat] < state.bids[seat]
         positive = safe = nonpositive = 0
@@ -153,7 +154,7 @@ class Snelleman(NamedTuple):
         neither = (_ONE << led) | (_ONE << trump)
         seat = state.turn
         for _ in range(game.seats - 1 - state.on_table):
-            seat = game.next_seat(seat)
+            seat = next_seat(game, seat)
             if state.voids[seat] & neither != neither:
                 return False
         return True
@@ -180,7 +181,7 @@ class Snelleman(NamedTuple):
 
         Cards are listed by suit and rank; those with V ≤ 0 lose, the others (0/0 too) win.
         """
-        seat, cards = state.turn, game.playable(state)
+        seat, cards = state.turn, playable(state)
         unseen = unseen_by(game, state, state.played | state.hands[state.turn])
         n = size(cards)
         losing = 0

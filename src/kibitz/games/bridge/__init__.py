@@ -1,0 +1,1 @@
+"""Bridge: the play of the cards."""

@@ -1,0 +1,267 @@
+"""Bridge, the play of the cards: thirteen tricks in a contract, with hidden hands or double dummy.
+
+Four seats, north, east, south and west, in two partnerships. The seat left of declarer leads; then
+dummy, declarer's partner, is laid open, and declarer plays its cards. Suit must be followed; the
+highest trump takes the trick, else the highest card of the suit led. With `double_dummy=true` all
+hands are open from the start.
+
+The contract lies in the position, for every deal has one of its own: `strain`, `declarer` and `level`
+of the game say what is dealt, `any` draws it. The fields for the play are those of
+`kibitz.games.tricks`; beside them
+
+| field        | meaning                                                                 |
+|--------------|-------------------------------------------------------------------------|
+| `strain`     | trump suit, from clubs to spades, or `NOTRUMP`                          |
+| `level`      | of the contract: six tricks more are to be made                         |
+| `declarer`   | the seat that plays its own cards and dummy's                           |
+| `doubled`    | 0, 1 for doubled, 2 for redoubled                                       |
+| `vulnerable` | whether declarer's side is                                              |
+| `phase`      | `DEALING`, `PLAYING` or `OVER`                                          |
+
+*Laws of Duplicate Bridge 2017*, World Bridge Federation: laws 41 to 44 for the play, 77 for the score.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kibitz.belief import unseen
+from kibitz.bits import list_cards, random_card, random_subset, size
+from kibitz.games import tricks
+from kibitz.games.bridge import text
+from kibitz.games.bridge.score import duplicate_score
+from kibitz.games.tricks import NO_CARD
+from kibitz.kernel import game
+from kibitz.protocol import CHANCE
+from kibitz.rng import below
+
+NORTH, EAST, SOUTH, WEST = 0, 1, 2, 3
+CLUBS, DIAMONDS, HEARTS, SPADES, NOTRUMP = 0, 1, 2, 3, 4
+ANY = -1
+DEALING, PLAYING, OVER = 0, 1, 2
+TRICKS, DUPLICATE = 0, 1
+
+_RANKS, _CARDS = 13, 52
+_ONE = np.int64(1)
+_SUIT, _DECK = np.int64((1 << _RANKS) - 1), np.int64((1 << _CARDS) - 1)
+
+
+@game
+class Bridge(NamedTuple):
+    """Parameters: the contract that is dealt, what counts, and who sees what."""
+
+    seats: int = 4
+    strain: int = NOTRUMP
+    level: int = 3
+    declarer: int = SOUTH
+    doubled: int = 0
+    vulnerable: bool = False
+    scoring: int = TRICKS
+    double_dummy: bool = False
+
+    state = np.dtype(
+        [
+            *(("hands", "i8", (4,)), ("gone", "i8", (4,))),
+            *(("played", "i8"), ("follow", "i8"), ("trumps", "i8")),
+            *(("voids", "i2", (4,)), ("best", "i2"), ("tricks", "i1", (4,)), ("table", "i1", (4,))),
+            *((name, "i1") for name in ("phase", "on_table", "turn", "led", "winning", "left")),
+            *((name, "i1") for name in ("strain", "level", "declarer", "doubled", "vulnerable")),
+        ],
+        align=True,
+    )
+    max_moves = _RANKS * 4
+    max_plies = _CARDS
+    plan = unseen.PLAN
+    choices = {
+        "seats": (4,),
+        "strain": {
+            "clubs": CLUBS,
+            "diamonds": DIAMONDS,
+            "hearts": HEARTS,
+            "spades": SPADES,
+            "notrump": NOTRUMP,
+            "any": ANY,
+        },
+        "level": {**{str(level): level for level in range(1, 8)}, "any": ANY},
+        "declarer": {"north": NORTH, "east": EAST, "south": SOUTH, "west": WEST, "any": ANY},
+        "doubled": {"no": 0, "doubled": 1, "redoubled": 2},
+        "scoring": {"tricks": TRICKS, "duplicate": DUPLICATE},
+    }
+    help = {
+        "strain": "what is trump; any: drawn with every deal",
+        "level": "of the contract: six tricks more are to be made",
+        "declarer": "who plays the contract",
+        "doubled": "whether the contract is doubled",
+        "vulnerable": "whether declarer's side is vulnerable",
+        "scoring": "tricks of each side, or the score of duplicate bridge",
+        "double_dummy": "all hands are open",
+    }
+
+    # --- the course of play ---
+
+    def deck(game):
+        """The mask of all cards."""
+        return _DECK
+
+    def suit_of(game, card):
+        return card // _RANKS
+
+    def suit_cards(game, suit):
+        """The mask of a suit."""
+        return _SUIT << (suit * _RANKS)
+
+    def deal(game, state, rng):
+        """Deal all cards, and draw what the contract leaves open."""
+        cards = _DECK
+        for seat in range(3):
+            state.hands[seat] = random_subset(rng, cards, _RANKS)
+            cards &= ~state.hands[seat]
+        state.hands[WEST] = cards
+        strain = game.strain if game.strain != ANY else below(rng, 5)
+        state.strain = strain
+        state.level = game.level if game.level != ANY else 1 + below(rng, 7)
+        state.declarer = game.declarer if game.declarer != ANY else below(rng, 4)
+        state.doubled = game.doubled
+        state.vulnerable = game.vulnerable
+        game.open_play(state)
+
+    def open_play(game, state):
+        """Let the seat left of declarer lead: a position with hands and contract becomes one in play."""
+        for seat in range(4):
+            state.gone[seat] = 0
+            state.voids[seat] = 0
+            state.tricks[seat] = 0
+            state.table[seat] = NO_CARD
+        state.played = 0
+        state.follow = _DECK
+        state.trumps = 0 if state.strain == NOTRUMP else game.suit_cards(np.int64(state.strain))
+        state.on_table = 0
+        state.left = _RANKS
+        state.turn = tricks.next_seat(game, np.int64(state.declarer))
+        state.phase = PLAYING
+
+    def dummy(game, state):
+        return (np.int64(state.declarer) + 2) & 3
+
+    def mover(game, state):
+        """Declarer, when dummy is to play."""
+        if state.phase != PLAYING:
+            return CHANCE
+        return np.int64(state.declarer) if state.turn == game.dummy(state) else np.int64(state.turn)
+
+    def is_over(game, state):
+        return state.phase == OVER
+
+    def legal(game, state, moves):
+        """Cards that follow suit, or any."""
+        return list_cards(tricks.playable(state), moves, 0)
+
+    def random_move(game, state, moves, rng):
+        return random_card(rng, tricks.playable(state))
+
+    def play(game, state, move):
+        """Put a card on the table, declarer dummy's too."""
+        tricks.put(game, state, move)
+        if state.left == 0:
+            state.phase = OVER
+
+    def team(game, seat):
+        return seat & 1
+
+    def made(game, state, side):
+        """The tricks that a side has taken."""
+        return np.int64(state.tricks[side]) + np.int64(state.tricks[side + 2])
+
+    def returns(game, state, out):
+        """The tricks of the seat's side, or the score of duplicate bridge, which the others lose."""
+        side = game.team(np.int64(state.declarer))
+        score = 0.0
+        if game.scoring == DUPLICATE and state.phase == OVER:
+            score = duplicate_score(state, game.made(state, side))
+        for seat in range(4):
+            if game.scoring == TRICKS:
+                out[seat] = game.made(state, game.team(seat))
+            else:
+                out[seat] = score if game.team(seat) == side else -score
+
+    def score_range(game):
+        """Thirteen undertricks, redoubled and vulnerable, are the most that can be lost or won."""
+        return (0.0, 13.0) if game.scoring == TRICKS else (-7600.0, 7600.0)
+
+    # --- what a seat sees ---
+
+    def hide(game, state, seat):
+        """Take away the hands of the others, but for dummy's after the lead."""
+        if game.double_dummy or state.phase != PLAYING:
+            return
+        for other in range(4):
+            is_open = other == game.dummy(state) and state.played != 0
+            if other != seat and not is_open:
+                state.hands[other] = 0
+
+    def label(game, state, move, observer):
+        """The card; the lead shows dummy's hand too."""
+        dummy = game.dummy(state)
+        if state.played != 0 or game.double_dummy or observer == dummy:
+            return move
+        return state.hands[dummy] << 6 | move
+
+    def blanks(game, view, seat):
+        """How many cards of a hand are not known."""
+        return tricks.held(game, view, seat) - size(view.hands[seat])
+
+    def barred(game, view, seat):
+        """The cards that a seat is known not to have."""
+        return tricks.barred(game, view, seat)
+
+    def unseen(game, view):
+        """The mask of the cards that are neither played nor in a hand that is seen."""
+        return tricks.not_seen(game, view)
+
+    def prepare(game, view, seat, plan):
+        """Count in how many ways the unseen cards can lie."""
+        unseen.prepare(plan, game, view, game.unseen(view))
+
+    def sample(game, view, seat, plan, rng):
+        """Deal the unseen cards."""
+        unseen.deal(plan, view.hands, 4, rng)
+
+    # --- search ---
+
+    def possible(game, view, moves):
+        """Every card of the hand that is known, or every unseen card that it may hold and play."""
+        if game.blanks(view, view.turn) == 0:
+            return game.legal(view, moves)
+        return tricks.possible(game, view, moves)
+
+    def grant(game, view, move, rng):
+        """Put the card into the hand to play from."""
+        if game.blanks(view, view.turn) > 0:
+            view.hands[view.turn] |= _ONE << move
+
+    def promising(game, state, moves):
+        """Of cards that take the same tricks the lowest."""
+        return tricks.touching(game, state, moves)
+
+    # --- how people see it ---
+
+    def move_text(game, move):
+        return text.CARDS.text(move)
+
+    def tell(game, state, move, observer):
+        """The card, which everybody sees."""
+        return game.move_text(move)
+
+    def parse_move(game, words):
+        return text.CARDS.parse(words)
+
+    def picture(game, view, seat):
+        return text.picture(game, view, seat)
+
+    def inventory(game, state):
+        places = [*(int(hand) for hand in state["hands"]), int(state["played"])]
+        if state["phase"] == DEALING:
+            places = [int(_DECK)]
+        return sorted(card for mask in places for card in range(_CARDS) if mask >> card & 1)
