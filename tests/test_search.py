@@ -372,6 +372,43 @@ def test_whole_paths_are_expanded():
     assert depth == 30
 
 
+def grow_paths(view, lazy, iterations, seed, **changed):
+    """A tree of whole paths on the real cards, grown at once or when they are needed."""
+    memory = tree.buffers(view.game, 200_000, iterations if lazy else 0)
+    how = options(worlds=tree.GIVEN, expand=tree.EXPAND_PATH, lazy=lazy, **changed)
+    parts = (view.game, score(view.game), Habit(0.0), how, view.array, view.seat, memory)
+    tree.search(*parts, memory_for_worlds(view.game, 0), iterations, True, stream(seed))
+    return memory
+
+
+def test_paths_that_are_grown_when_needed_lack_nothing_but_what_was_visited_once():
+    """Every visit of a node that does not end the game went on to a child, or is still a line of moves."""
+    view = random_state(Briskola(2), 7, 31).open_view()
+    eager, lazy = (grow_paths(view, lazy, 600, 1) for lazy in (False, True))
+    assert lazy.used[0] < eager.used[0]
+    nodes = lazy.nodes[: lazy.used[0]]
+    sums = np.zeros(len(nodes), int)
+    np.add.at(sums, nodes["parent"][1:], nodes["visits"][1:])
+    depth = np.zeros(len(nodes), int)
+    for number in range(1, len(nodes)):  # parents are older than their children
+        depth[number] = depth[nodes["parent"][number]] + 1
+    assert depth.max() == 9  # all moves that are left
+    assert (nodes["visits"] == sums + (nodes["line"] > 0))[depth < 9].all()
+
+
+@pytest.mark.parametrize("changed", [{}, {"backup": tree.BACKUP_POWER, "p": 3.0}], ids=["mean", "power"])
+def test_paths_that_are_grown_when_needed_lead_to_the_same_values(changed):
+    """The mean over many searches of the value and of the visits of every move, both ways."""
+    view = random_state(Briskola(2), 7, 20).open_view()
+    found = []
+    for lazy in (False, True):
+        trees = [grow_paths(view, lazy, 150, seed, **changed) for seed in range(120)]
+        found.append(np.array([root_statistics(t, view.legal_moves()) for t in trees]))
+    eager, lazy = found
+    error = np.sqrt(eager.var(axis=0) / 120 + lazy.var(axis=0) / 120)
+    assert (np.abs(eager.mean(axis=0) - lazy.mean(axis=0)) < 4 * error).all()
+
+
 def test_a_full_memory_stops_growth_not_search():
     view = random_state(Briskola(2), 7, 10).view()
     memory = tree.buffers(view.game, 10)

@@ -421,11 +421,23 @@ class TreeSearch(Searcher):
             self.infosets == "full" and self.worlds in ("fresh", "possible"),
             self.prune,
             self.playouts,
+            self._is_lazy,
             self.top,
         )
 
+    @property
+    def _is_lazy(self) -> bool:
+        """Whether a path below its first new node can be kept as a line of moves until it is needed.
+
+        Most of a path is never visited again. A proof must reach every node of it, so it is grown then.
+        """
+        counted = self.time is None and not self.keep  # so that there is a line for every play
+        known = self.worlds in ("one", "many", "true")
+        return self.expand == "path" and counted and known and self.backup != "proved"
+
     def _capacity(self, game: Any, iterations: int) -> int:
-        each = {"one": 1, "all": game.max_moves, "path": game.max_plies}[self.expand]
+        path = 5 if self._is_lazy else game.max_plies  # a node a play, and those that were kept as lines
+        each = {"one": 1, "all": game.max_moves, "path": path}[self.expand]
         each += self.infosets == "full"
         return min(_TIMED_NODES, iterations * each + game.max_moves + 2)
 
@@ -469,7 +481,7 @@ class TreeSearch(Searcher):
         capacity = _TIMED_NODES if self.time else self._capacity(game, self._share(thread))
         if self.keep:
             capacity = min(_TIMED_NODES, 4 * capacity)
-        return tree.buffers(game, capacity)
+        return tree.buffers(game, capacity, self._share(thread) if self._is_lazy else 0)
 
     def _share(self, thread: int) -> int:
         """The iterations of one thread: together they make up the number asked for."""

@@ -49,6 +49,7 @@ NODE = np.dtype(
         ("noticed", "i4"),  # the parent's visits when `available` was last counted
         ("width", "i2"),  # legal moves at this node, once it has been seen
         ("children", "i2"),
+        ("line", "i4"),  # 1 + the number of the play that is all that is known below, else 0
         ("seat", "i1"),  # who chose the move
         ("proved", "u1"),  # `value` is exact
     ],
@@ -71,6 +72,7 @@ class Options(NamedTuple):
     observe: bool
     prune: bool
     playouts: int
+    lazy: bool
     top: float
 
 
@@ -79,26 +81,30 @@ class Buffers(NamedTuple):
 
     nodes: NDArray[Any]
     slots: NDArray[np.int32]  # hash table of node numbers, a power of two long
-    used: NDArray[np.int64]  # [nodes in use]
+    used: NDArray[np.int64]  # [nodes in use, lines in use]
     positions: NDArray[Any]  # [the position walked on, the position played out]
     moves: NDArray[np.int64]
     path: NDArray[np.int64]
     values: NDArray[np.float64]
     sums: NDArray[np.float64]
+    lines: NDArray[np.int16]  # [play, ply]: moves of whole plays, for paths that are grown when needed
+    results: NDArray[np.float64]  # [play, seat]
 
 
-def buffers(game: Any, capacity: int) -> Buffers:
-    """Memory for a search of `game` with at most `capacity` nodes."""
+def buffers(game: Any, capacity: int, lines: int = 0) -> Buffers:
+    """Memory for a search of `game` with at most `capacity` nodes; `lines` plays are kept as moves."""
     slots = 1 << max(4, (2 * capacity - 1).bit_length())
     return Buffers(
         np.zeros(capacity, NODE),
         np.zeros(slots, np.int32),
-        np.ones(1, np.int64),
+        np.array([1, 0]),
         np.zeros(2, game.state),
         np.zeros(game.max_moves, np.int64),
         np.zeros(2 * game.max_plies + 2, np.int64),
         np.zeros(2 * game.seats),
         np.zeros(game.seats),
+        np.zeros((lines, game.max_plies), np.int16),
+        np.zeros((lines, game.seats)),
     )
 
 
@@ -147,6 +153,7 @@ def add(tree, parent, key, seat):
     node.key, node.parent, node.seat = key, parent, seat
     node.child, node.sibling = NO_NODE, tree.nodes[parent].child
     node.visits, node.available, node.width, node.proved, node.children = 0, 1, 0, 0, 0
+    node.line = 0
     node.noticed = tree.nodes[parent].visits
     node.value, node.squares = 0.0, 0.0
     tree.nodes[parent].child = number
@@ -161,12 +168,12 @@ def add(tree, parent, key, seat):
 @kernel
 def clear(tree):
     """Forget everything but an empty root."""
-    tree.used[0] = 1
+    tree.used[0], tree.used[1] = 1, 0
     tree.slots[:] = NO_NODE
     root = tree.nodes[ROOT]
     root.child, root.visits, root.width, root.proved, root.children = NO_NODE, 0, 0, 0, 0
     root.parent, root.key, root.sibling, root.seat = -1, 0, NO_NODE, 0
-    root.value, root.squares, root.available = 0.0, 0.0, 0
+    root.value, root.squares, root.available, root.line = 0.0, 0.0, 0, 0
 
 
 @kernel
@@ -269,6 +276,39 @@ def list_moves(game, options, state, moves):
 
 
 @kernel
+def grow_along(game, options, tree, node, ply, seat):
+    """Grow the child that the first play through a node went to, of which only the moves were kept."""
+    line = np.int64(tree.nodes[node].line) - 1
+    state = tree.positions[0]
+    move = np.int64(tree.lines[line, ply])
+    mover = game.mover(state)
+    number = add(tree, node, key_of(game, options, state, node, move), mover)
+    tree.nodes[node].line = 0
+    if number != NO_NODE:
+        child = tree.nodes[number]
+        child.visits, child.line = 1, line + 1
+        child.value = tree.results[line, seat if options.helping else mover]
+        child.squares = child.value * child.value
+
+
+@kernel
+def play_along(game, tree, leaf, ply, rng):
+    """Play on at random from a new leaf, and keep the moves: they are the path below it."""
+    state = tree.positions[0]
+    line = tree.used[1]
+    is_kept = line < len(tree.lines)
+    while awaits_move(game, state):
+        move = game.random_move(state, tree.moves, rng)
+        if is_kept:
+            tree.lines[line, ply] = move
+        ply += 1
+        game.play(state, move)
+    if is_kept:
+        tree.used[1] = line + 1
+        tree.nodes[leaf].line = line + 1
+
+
+@kernel
 def walk(game, options, tree, seat, rng):
     """Walk from the root to a leaf of the tree; the number of nodes on the path."""
     state = tree.positions[0]
@@ -282,6 +322,8 @@ def walk(game, options, tree, seat, rng):
             child = best_child(options, tree, node)
             move, is_new = tree.nodes[child].key, False
         else:
+            if tree.nodes[node].line > 0:
+                grow_along(game, options, tree, node, depth - 1, seat)
             n = list_moves(game, options, state, tree.moves)
             tree.nodes[node].width = n
             if is_plain:
@@ -309,7 +351,7 @@ def walk(game, options, tree, seat, rng):
             child = behind
             tree.path[depth] = child
             depth += 1
-        if is_new and options.expand != EXPAND_PATH:
+        if is_new and (options.lazy or options.expand != EXPAND_PATH):
             break
         node = child
     return depth
@@ -433,6 +475,11 @@ def iterate(game, objective, policy, options, root, seat, tree, worlds, rng):
         exact = leaf.value / leaf.visits
         for s in range(game.seats):
             tree.values[s] = seen_by(game, objective, options, exact, leaf.seat, s)
+    elif options.lazy:
+        play_along(game, tree, tree.path[depth - 1], depth - 1, rng)
+        objective.value(game, tree.positions[0], tree.values)
+        for s in range(game.seats if leaf.line > 0 else 0):
+            tree.results[leaf.line - 1, s] = tree.values[s]
     else:
         evaluate(game, objective, policy, options, tree, worlds, seat, rng)
     back_up(game, objective, options, tree, depth, seat, is_exact)
