@@ -1,6 +1,7 @@
 """The door to the compiler: what `@game` refuses, and machine code that is never stale."""
 
 import os
+import signal
 import subprocess
 import sys
 from types import ModuleType
@@ -419,3 +420,26 @@ def test_an_entry_keeps_its_name_and_runs_in_both_modes():
         out = np.zeros(1)
         run_it(np.arange(5.0), out)
         assert out[0] == 10
+
+
+SWALLOWED = """
+import signal
+from kibitz import kernel
+
+try:
+    with kernel._interrupt_kept():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            pass  # as in a call from the compiler back to Python
+        print("compiled")
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_an_interrupt_that_the_compiler_swallows_is_not_lost():
+    command = [sys.executable, "-c", SWALLOWED]
+    restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, **restore)
+    assert done.stdout.split() == ["compiled", "interrupted", "True"]

@@ -25,6 +25,7 @@ import inspect
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -145,6 +146,28 @@ def game(cls: _C) -> _C:
     return component(cls)
 
 
+@contextmanager
+def _interrupt_kept() -> Iterator[None]:
+    """Let no Ctrl-C get lost: the compiler swallows what is raised while it calls back into Python."""
+    usual = signal.getsignal(signal.SIGINT)
+    if not callable(usual) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seen = []
+
+    def note(number: int, frame: Any) -> None:
+        seen.append(number)
+        usual(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if seen:
+        raise KeyboardInterrupt
+
+
 # --- compiled entries -----------------------------------------------------------------------------
 
 
@@ -174,7 +197,7 @@ class Entry:
     def _prepare(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> None:
         """Compile the code, or load it from the disk, before it is first run."""
         types_of_arguments = tuple([numba.typeof(argument) for argument in arguments])
-        with _announced(self, classes):
+        with _interrupt_kept(), _announced(self, classes):
             try:
                 self._dispatcher(classes).compile(types_of_arguments)
             except NumbaError as error:
