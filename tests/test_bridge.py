@@ -3,14 +3,14 @@
 import random
 
 import pytest
+from endplay import types
+from endplay.dds import solve_board
 
 from kibitz import games
 from kibitz.games.bridge.rules import ANY, OVER, Bridge
 from kibitz.games.bridge.score import duplicate_score
 from kibitz.position import State, deal
 from kibitz.testing import check_game, check_hidden
-
-types = pytest.importorskip("endplay.types")
 
 OPTIONS = [
     "",
@@ -118,8 +118,6 @@ def most_tricks(rules, state, side):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_endings_are_worth_what_dds_says(seed):
-    from endplay.dds import solve_board
-
     rules, chosen = Bridge(strain=ANY, declarer=ANY, double_dummy=True), random.Random(seed)
     state = deal(rules, seed)
     while state.record.left > 3 or state.record.on_table:
