@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz import agents, errors, games, protocol
-from kibitz.arena.tally import MEASURES
+from kibitz.arena.tally import JUDGED, MEASURES
 from kibitz.experiments import description
 from kibitz.search.montecarlo import Searcher, TreeSearch, options_of
 from kibitz.specs import Duration, Option
@@ -331,7 +331,16 @@ def experiments_page() -> str:
         "| `COUNT of games`, `of wins`, `of OTHER` | as a share of games, of games won or of another count |",
     ]
     parts += ["## Measures\n", "| measure | meaning |\n|---------|---------|", *rows]
+    rows = [f"| `{name}` | {words} |" for name, words in JUDGED.items()]
+    parts += ["", JUDGED_HEAD, "| measure | meaning |\n|---------|---------|", *rows]
     return "\n".join(parts)
+
+
+JUDGED_HEAD = """\
+With `judged = true` nothing is played. One agent makes the first decision of every deal, and a solver of
+the game, `exact_values` in [the protocol](protocol.md), judges it. The forecast is the value that the agent
+gives to the position, at the root of a tree; the estimate is the value that it gives to its own move.
+"""
 
 
 def _keys(cls: Any, node: ast.ClassDef) -> str:

@@ -30,5 +30,5 @@ def test_search_allocates_nothing():
     assert not allocates(
         tree.search.function,
         *(game, score(game, 0.5), Habit(0.5), options, deal(game, 1).view().array, 0),
-        *(tree.buffers(game, 100), memory_for_worlds(game, 5), 20, True, stream(1)),
+        *(tree.buffers(game, 100), memory_for_worlds(game, 5), 20, -1, True, stream(1)),
     )

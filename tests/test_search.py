@@ -170,7 +170,7 @@ def grow(view, iterations, rng, **changed):
     rules = view.game
     memory = tree.buffers(rules, 50 * iterations + 100)
     parts = (rules, score(rules), Habit(0.0), options(**changed), view.array, view.seat, memory)
-    tree.search(*parts, memory_for_worlds(rules, 0), iterations, True, rng)
+    tree.search(*parts, memory_for_worlds(rules, 0), iterations, -1, True, rng)
     return memory
 
 
@@ -183,6 +183,32 @@ def root_statistics(memory, moves):
 def children_of(memory, number):
     nodes = memory.nodes[: memory.used[0]]
     return [node for i, node in enumerate(nodes) if i != tree.ROOT and node["parent"] == number]
+
+
+@pytest.mark.parametrize(
+    ("spec", "may_stop"),
+    [
+        ("ismcts:2000,c=0.1", True),
+        ("ismcts:2000,c=0.1,infosets=full", True),
+        ("uct:2000,c=0.1", True),
+        ("possible:2000,c=0.1", True),
+        ("ismcts:2000,c=0.1,chosen=value", False),
+        ("ismcts:2000,c=0.1,threads=2", False),
+        ("ismcts:2000,c=0.1,infosets=full,keep=true", False),
+        ("determinized:2000,c=0.1,trees=2", False),
+    ],
+)
+def test_choosing_stops_when_the_choice_is_certain(spec, may_stop):
+    agent, saved = make_agent(spec), 0
+    for seed in range(20):
+        agent.start(Briskola(2), 0)
+        view = look(agent, random_state(Briskola(2), seed, 12))
+        before = agent.used
+        move = agent.choose(view, seed)
+        saved += 2000 - (agent.used - before)
+        agent.start(Briskola(2), 0)
+        assert move == agent.advise(view, seed).best
+    assert saved > 0 if may_stop else saved == 0
 
 
 def test_threads_are_independent_trees_summed():
@@ -212,7 +238,7 @@ def test_trees_of_sampled_deals_are_summed():
             world.array,
             view.seat,
         )
-        tree.search(*parts, memory, drawn, n, True, rng)
+        tree.search(*parts, memory, drawn, n, -1, True, rng)
         visits += [n for n, _ in root_statistics(memory, view.legal_moves())]
     advice = make_agent("determinized:100,trees=3").advise(view, seed=9)
     assert [row.visits for row in advice.rows] == visits.tolist()
@@ -342,6 +368,15 @@ def test_fresh_worlds_count_how_often_a_move_was_available():
         assert node_of(memory, 3).available == available + 1
 
 
+def test_fresh_worlds_may_count_the_visits_of_the_node():
+    how = options(worlds=tree.FRESH, c=0.7, by_visits=True)
+    scores = {move: naive.ucb1(MEANS[move], len(CHILDREN[move]), TRIALS, 0.7) for move in CHILDREN}
+    for available in (4, 4000):
+        memory = tree_by_hand(CHILDREN)
+        node_of(memory, 3).available = available
+        assert chosen(memory, list(CHILDREN), how) == (max(scores, key=scores.get), False)
+
+
 def test_moves_that_are_not_legal_now_are_not_chosen():
     memory = tree_by_hand(CHILDREN)
     assert chosen(memory, [9, 3], options(select=tree.GREEDY)) == (3, False)
@@ -362,6 +397,35 @@ def test_expansion_of_one_or_of_all():
     assert every.used[0] == 1 + len(CHILDREN) + 3
 
 
+def test_a_node_that_lacks_a_child_gets_all_and_ends_the_walk():
+    """With expand=stop the first playout at a node begins there; its moves are tried after that."""
+    memory = tree_by_hand(CHILDREN)
+    memory.moves[:2] = 20, 21
+    parts = (Briskola(2), options(expand=tree.EXPAND_STOP), memory, tree.ROOT, 2, stream(1))
+    assert entry(tree.choose).interpreted(*parts)[0] == tree.NO_NODE
+    assert memory.used[0] == 1 + len(CHILDREN) + 2
+    view = random_state(Briskola(2), 7, 20).open_view()
+    memory = grow(view, 300, stream(1), expand=tree.EXPAND_STOP, worlds=tree.GIVEN)
+    nodes = memory.nodes[: memory.used[0]]
+    assert nodes[tree.ROOT]["visits"] == 300
+    below = np.zeros(len(nodes), int)
+    np.add.at(below, nodes["parent"][1:], nodes["visits"][1:])
+    inner = (nodes["visits"] > 0) & (nodes["children"] > 0)
+    assert inner.sum() > 10
+    assert (below[inner] == nodes["visits"][inner] - 1).all()
+
+
+def test_playouts_for_every_legal_move():
+    state = random_state(Briskola(2), 7, 10)
+    assert [row.visits for row in think("flat:1,each=7", state).rows] == [7, 7, 7]
+    for spec in (
+        "ismcts:1,each=50",
+        "ismcts:1,each=50,expand=stop,trials=visits",
+        "uct:1,each=50,expand=path",
+    ):
+        assert think(spec, state).iterations == 150
+
+
 def test_whole_paths_are_expanded():
     view = random_state(Briskola(2), 7, 10).view()
     memory = grow(view, 1, stream(1), expand=tree.EXPAND_PATH)
@@ -377,7 +441,7 @@ def grow_paths(view, lazy, iterations, seed, **changed):
     memory = tree.buffers(view.game, 200_000, iterations if lazy else 0)
     how = options(worlds=tree.GIVEN, expand=tree.EXPAND_PATH, lazy=lazy, **changed)
     parts = (view.game, score(view.game), Habit(0.0), how, view.array, view.seat, memory)
-    tree.search(*parts, memory_for_worlds(view.game, 0), iterations, True, stream(seed))
+    tree.search(*parts, memory_for_worlds(view.game, 0), iterations, -1, True, stream(seed))
     return memory
 
 
@@ -413,7 +477,7 @@ def test_a_full_memory_stops_growth_not_search():
     view = random_state(Briskola(2), 7, 10).view()
     memory = tree.buffers(view.game, 10)
     parts = (view.game, score(view.game), Habit(0.0), options(), view.array, view.seat, memory)
-    assert tree.search(*parts, memory_for_worlds(view.game, 0), 200, True, stream(1)) == 200
+    assert tree.search(*parts, memory_for_worlds(view.game, 0), 200, -1, True, stream(1)) == 200
     assert memory.used[0] == 10
     assert sum(n for n, _ in root_statistics(memory, view.legal_moves())) == 200
 
@@ -714,7 +778,7 @@ def test_compiled_and_interpreted_searches_agree(changed):
         memory = tree.buffers(view.game, 20_000)
         how = options(**changed)
         parts = (view.game, score(view.game, 0.5), Habit(0.3), how, view.array, view.seat, memory)
-        search(*parts, memory_for_worlds(view.game, 0), 250, True, stream(3))
+        search(*parts, memory_for_worlds(view.game, 0), 250, -1, True, stream(3))
         trees.append(memory.nodes[: memory.used[0]])
     compiled, interpreted = trees
     assert len(compiled) == len(interpreted)

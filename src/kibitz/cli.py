@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import threading
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -260,9 +261,21 @@ def _print_match(result: Any) -> None:
 def advise(
     game: GameArgument,
     position: Annotated[
-        str, typer.Argument(help="The deal, and the moves played so far: '7' or '7: 3C 2D'.")
+        str,
+        typer.Argument(
+            help="The deal, and the moves played so far: '7' or '7: 3C 2D'; or as the game writes it, in "
+            "bridge 'evening.pbn#3'."
+        ),
     ],
-    agent: Annotated[str, typer.Option(help="Who is asked.")] = "ismcts:10000",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Who is asked; expert, if the game has one, else ismcts:10000.", show_default=False
+        ),
+    ] = None,
+    knowing: Annotated[
+        str, typer.Option(help="What is known beside the cards, in bridge 'N: hcp 15-17, spades 5+'.")
+    ] = "",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -270,31 +283,83 @@ def advise(
 
     Example: kibitz advise briskola "7: 12D" --agent ismcts:5000
     """
-    import kibitz
     from kibitz import games as room
     from kibitz.agents import make_agent
     from kibitz.errors import ParseError, Unsupported
-    from kibitz.position import deal, deal_on
+    from kibitz.position import read_position
 
-    _story()
-    number, _, moves = position.partition(":")
-    if not number.strip().isdigit():
-        raise ParseError(f"'{position}' is no position; write the deal and the moves, such as '7: 3C 2D'")
+    story = _story()
     loaded = room.load(game)
-    state, chances = deal(loaded, int(number)), 1
-    for text in filter(str.strip, moves.split("," if "," in moves else None)):
-        state.play(text)
-        chances = deal_on(state, int(number), chances)
+    state = read_position(loaded, position)
     if state.is_over:
         raise ParseError(f"the game '{position}' is over: there is nothing to advise")
-    if make_agent(agent, loaded).cheating:
+    if knowing:
+        state.game.note(state.record, knowing)
+    asked = agent or ("expert" if loaded.expert else "ismcts:10000")
+    adviser = make_agent(asked, state.game)
+    if adviser.cheating:
         raise Unsupported("advice is given from what the seat can see; choose an agent that does not cheat")
+    if hasattr(adviser, "progress"):
+        adviser.progress = story.progress("worlds")
     view = state.view()
-    found = kibitz.advise(view, agent, seed)
+    adviser.start(view.game, view.seat)
+    found = adviser.advise(view, seed)
+    story.close()
     if as_json:
         _document("advise", {"game": game, "position": position, **found.to_dict()})
     else:
         print(view, found, sep="\n\n")
+
+
+@app.command()
+def solve(
+    game: GameArgument,
+    position: Annotated[
+        str, typer.Argument(help="A deal, such as 7 or 'N:AK….… … … …', or a .pbn or .lin file of them.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Solve boards of bridge with all hands open: the 20 results, par, and the value of every card.
+
+    Example: kibitz solve bridge 7
+    """
+    from kibitz import games as room
+    from kibitz.errors import Unsupported
+    from kibitz.games.bridge import solution
+    from kibitz.games.bridge.rules import Bridge
+
+    loaded = room.load(game)
+    if not isinstance(loaded, Bridge):
+        raise Unsupported(f"{game} has no solver; bridge has")
+    story = _story()
+    solved = solution.solve(solution.boards_of(loaded, position), story.progress("boards"))
+    story.close()
+    if as_json:
+        _document("solve", {"game": game, "position": position, "boards": [s.to_dict() for s in solved]})
+    else:
+        print("\n\n".join(map(str, solved)))
+
+
+@app.command()
+def convert(
+    source: Annotated[
+        str, typer.Argument(help="Boards of bridge: a .pbn or .lin file, 'evening.pbn#3' for one of them.")
+    ],
+    out: Annotated[Path, typer.Argument(help="The file to write: .pbn, .lin, or .svg for a hand diagram.")],
+    as_json: Json = False,
+) -> None:
+    """Write boards of bridge in another notation, or draw one.
+
+    Example: kibitz convert evening.lin evening.pbn
+    """
+    from kibitz.games.bridge import solution
+
+    _must_be_writable(out)
+    boards = solution.convert(source, out)
+    if as_json:
+        _document("convert", {"boards": boards, "file": str(out)})
+    else:
+        print(f"{boards} board{'s' * (boards != 1)}: {out}")
 
 
 @app.command()
@@ -452,6 +517,10 @@ def _open_store(path: Path | None) -> Any:
     return Store(path)
 
 
+_MOST_LINES = 60
+"""A table with more of them is counted, not printed."""
+
+
 def _print_results(results: list[Any]) -> None:
     from kibitz import report
 
@@ -462,6 +531,12 @@ def _print_results(results: list[Any]) -> None:
         if tables and tables[0].title:
             print(f"{result.title}\n")
         for table in (*tables, *result.tables):
+            if len(table.rows) > _MOST_LINES:
+                counted = Counter(row.verdict for row in result.rows if row.table == table.title)
+                verdicts = ", ".join(f"{n} {words}" for words, n in counted.most_common())
+                print(table.title or result.title)
+                print(f"{len(table.rows)} results (--json lists them): {verdicts}\n")
+                continue
             _table(table.columns, table.rows, table.title or result.title)
             print()
         for sentence in result.findings:

@@ -152,3 +152,22 @@ def deal_on(state: State, seed: int, number: int) -> int:
         state.settle_chance(seed, number)
         number += 1
     return number
+
+
+def read_position(game: Any, text: str) -> State:
+    """The position that people mean: '7' or '7: 3C 2D', a deal and the moves so far; or the game's notation.
+
+    >>> import kibitz
+    >>> from kibitz.games import load
+    >>> read_position(load("briskola"), "7: 12D").mover
+    1
+    """
+    number, _, moves = text.partition(":")
+    if not number.strip().isdigit():
+        state: State = game.parse_position(text)
+        return state
+    state, chances = deal(game, int(number)), 1
+    for word in filter(str.strip, moves.split("," if "," in moves else None)):
+        state.play(word)
+        chances = deal_on(state, int(number), chances)
+    return state

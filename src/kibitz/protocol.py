@@ -21,7 +21,7 @@ The laws, which `kibitz.testing.check_game` tests:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -148,6 +148,11 @@ class Game(Protocol):
     def validate(self) -> None:
         """Raise `BadOption` if the parameters do not make a game."""
 
+    def exact_values(self, states: Any) -> Iterable[list[float]]:
+        """For each position: what every legal move is worth to the mover's side if all see everything and
+        play as well as can be, in the order of `legal`. By a solver of the game's own, from Python.
+        """
+
     def move_text(self, move: int) -> str:
         """A move as people write it."""
 
@@ -156,6 +161,12 @@ class Game(Protocol):
 
     def parse_move(self, text: str) -> int:
         """The move that people mean by `text`; `ParseError` says what is understood."""
+
+    def parse_position(self, text: str) -> Any:
+        """The `State` that people mean by `text` in a notation of the game's own, a file say."""
+
+    def note(self, state: Any, text: str) -> None:
+        """Note in a position what is known beside the cards, as people write it."""
 
     def picture(self, view: Any, seat: int) -> str:
         """The position as `seat` sees it, for a terminal."""
@@ -258,6 +269,11 @@ def world(game, view, seat, number):
     """There is only one."""
 
 
+def exact_values(game, states):
+    """There is no solver."""
+    return []
+
+
 def move_text(game, move):
     """The number of the move."""
     return str(move)
@@ -276,6 +292,20 @@ def parse_move(game, text):
         return int(text)
     except ValueError:
         raise ParseError(f"'{text}' is no move; a move of this game is a whole number") from None
+
+
+def parse_position(game, text):
+    """There is no notation but that of all games."""
+    from kibitz.errors import ParseError
+
+    raise ParseError(f"'{text}' is no position; write the deal and the moves, such as '7: 3C 2D'")
+
+
+def note(game, state, text):
+    """Nothing is known beside the cards."""
+    from kibitz.errors import Unsupported
+
+    raise Unsupported(f"in {type(game).__name__} nothing is known beside the cards; leave '{text}' out")
 
 
 def picture(game, view, seat):
@@ -305,7 +335,7 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             tally,
             validate,
         ),
-        *(move_text, tell, parse_move, picture, inventory),
+        *(exact_values, move_text, tell, parse_move, parse_position, note, picture, inventory),
     )
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 from kibitz.agents import make_agent
 from kibitz.arena.play import Match, play_game, settle_chance
 from kibitz.arena.store import Store
-from kibitz.errors import BadOption, IllegalMove, InputError, MissingExtra, Unwritable
+from kibitz.errors import BadOption, IllegalMove, InputError, MissingExtra, Unsupported, Unwritable
 from kibitz.position import State
 from kibitz.protocol import CHANCE
 
@@ -67,6 +67,8 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
             f"there is no match {number} in the store; there is: {', '.join(map(str, sorted(found)))}"
         )
     match, code = found[number]
+    if match.judged:
+        raise Unsupported(f"match {number} is of single decisions, judged; there is no game to replay")
     scores = store.scores_of_deal(number, deal)
     if scores is None:
         raise BadOption(f"deal {deal} of match {number} is not in the store")

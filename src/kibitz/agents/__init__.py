@@ -86,6 +86,25 @@ SETTINGS: dict[str, Setting] = {
         },
         "Karamatić 2016/17: MCTS for Briškola over possible moves, one reward for all nodes",
     ),
+    "mckay": Setting(
+        TreeSearch,
+        {
+            "iterations": 5000,
+            "worlds": "one",  # all hands are known
+            "c": 16.0,
+            "inside": True,
+            "expand": "path",
+            "backup": "power",
+            "top": 13.0,  # values are tricks
+            "chosen": "value",
+        },
+        "McKay, about 2009: UCT on double-dummy Bridge, values averaged with the power p",
+    ),
+    "pimc": Setting(
+        "kibitz.agents.bridge:Pimc",
+        {},
+        "Bridge: deals that agree with all that is known, each solved exactly, the best card on average",
+    ),
     "snelleman-random": Setting(
         _SNELLEMAN + "Player", {"kind": 0}, "Snelleman 2020: strategic bidding, random cards"
     ),
@@ -104,6 +123,19 @@ SETTINGS: dict[str, Setting] = {
         _SNELLEMAN + "TreeSearch",
         {"objective": "gv", "worlds": "possible", "c": math.sqrt(2.0), "ties": "first"},
         "Snelleman 2020: Monte Carlo bidding, a tree over possible cards valued by the scoreboard",
+    ),
+    "castelein-random": Setting(
+        PolicyPlayer, {"sense": 0.0}, "Castelein 2017: any legal play of Tichu, cards told apart"
+    ),
+    "castelein-mc": Setting(
+        FlatMonteCarlo,
+        {"each": 20, "objective": "wins"},
+        "Castelein 2017: 20 random playouts for every legal play, the best win rate",
+    ),
+    "castelein-mcts": Setting(
+        TreeSearch,
+        {"each": 20, "objective": "wins", "c": math.sqrt(2.0), "expand": "stop", "trials": "visits"},
+        "Castelein 2017: MCTS with a new deal each iteration in one tree, 20 iterations for every legal play",
     ),
     "boerenbridge": Setting(
         "kibitz.agents.snelleman:BoerenbridgePlayer",

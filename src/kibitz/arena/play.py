@@ -12,7 +12,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kibitz import games, kernel
 from kibitz.agents import Agent, make_agent
+from kibitz.arena import judge
 from kibitz.errors import BadGame, BadOption, IllegalMove, InputError
 from kibitz.kernel import entry, seconds_compiling
 from kibitz.position import State, View
@@ -211,6 +212,8 @@ class Match:
     seed: int
     rotate: bool = True
     """Whether a deal is played in every seating; else once, the first agent in the first seat."""
+    judged: bool = False
+    """Nothing is played: the one agent makes the first decision of a deal, and a solver judges it."""
 
     def check(self) -> None:
         """Raise what is wrong with it before anything is played."""
@@ -218,6 +221,8 @@ class Match:
             raise BadOption(f"seed {self.seed} cannot be used; give a whole number from 0 to 2⁶³ − 1")
         for spec in self.agents:
             make_agent(spec, self.rules).start(self.rules, 0)  # whether it can play this game
+        if self.judged:
+            judge.check(self.rules, self.agents)
         _ = self.places
 
     @cached_property
@@ -227,7 +232,9 @@ class Match:
 
     @cached_property
     def places(self) -> list[list[int]]:
-        """The seatings of a deal: which agent has which seat."""
+        """The seatings of a deal: which agent has which seat (or which figure, if it is judged)."""
+        if self.judged:
+            return [[0] * len(judge.FIGURES)]
         found = seatings(self.rules, len(self.agents))
         return found if self.rotate else found[:1]
 
@@ -237,7 +244,7 @@ class Match:
 
     @property
     def seats(self) -> int:
-        return int(self.rules.seats)
+        return len(judge.FIGURES) if self.judged else int(self.rules.seats)
 
     def deals_for(self, games_wanted: int) -> int:
         """So many games need so many whole deals."""
@@ -251,7 +258,7 @@ class Match:
         """
         agents = [make_agent(spec, self.rules) for spec in self.agents]
         modules = {__name__, type(self.rules).__module__, *(type(agent).__module__ for agent in agents)}
-        digest = hashlib.sha256(_code_of(tuple(sorted(modules))))
+        digest = hashlib.sha256(_code_of(tuple(sorted(modules))) + b"judged" * self.judged)
         for agent in agents:  # what their names stand for today
             values = {f.name: getattr(agent, f.name) for f in fields(agent) if f.name[0] != "_"}  # type: ignore[arg-type]
             digest.update(repr((type(agent).__qualname__, sorted(values.items()))).encode())
@@ -277,6 +284,21 @@ def _code_of(modules: tuple[str, ...]) -> bytes:
                 node.body = node.body[1:] or [ast.Pass()]
         texts.append(f"{games.plain_name(name)}\n{ast.unparse(tree)}\n")
     return "".join(texts).encode()
+
+
+@lru_cache(maxsize=10_000)
+def first_decision(game: str, seed: int, deal: int) -> tuple[State, list[float]]:
+    """The first position of a deal in which a seat decides, and what every move is worth there.
+
+    Kept, for many agents are judged on the same deals, and a solver may need longer than they do.
+    """
+    rules = games.load(game)
+    state, chances = State(rules), 0
+    while state.mover < 0:
+        settle_chance(state, seed, deal, chances)
+        chances += 1
+    (exact,) = rules.exact_values([state.record])
+    return state, exact
 
 
 @dataclass
@@ -317,13 +339,16 @@ class Batch:
             )
         agents = [make_agent(spec, rules) for spec in match.agents]
         shape = (self.deals, match.games_a_deal, match.seats)
-        scores, counts = np.zeros(shape), np.zeros((*shape, len(rules.counted)))
+        scores, counts = np.zeros(shape), np.zeros((*shape, 0 if match.judged else len(rules.counted)))
         spent = np.zeros((3, len(agents)))
         moves: list[list[list[int]]] = [[] for _ in range(self.deals if self.keep_moves else 0)]
         began = time.perf_counter() - seconds_compiling()
         policies = [getattr(agent, "policy", None) for agent in agents]
         others = tuple(policies[1:]) or (policies[0],)
-        if None not in policies and len({type(policy) for policy in others}) == 1 and not moves:
+        if match.judged:
+            self._judge(agents[0], scores, spent)
+            seconds = time.perf_counter() - seconds_compiling() - began
+        elif None not in policies and len({type(policy) for policy in others}) == 1 and not moves:
             spent[1] = self._play_policies(agents, policies[0], others, scores, counts)
             seconds = time.perf_counter() - seconds_compiling() - began
             spent[0] = seconds * spent[1] / spent[1].sum()  # not told apart
@@ -332,6 +357,17 @@ class Batch:
             seconds = time.perf_counter() - seconds_compiling() - began
         thought = dict(zip(("seconds", "decisions", "iterations"), spent.tolist(), strict=True))
         return Played(scores, seconds, thought, self._sums(counts), moves)
+
+    def _judge(self, agent: Agent, scores: Any, spent: Any) -> None:
+        """Let the agent decide once a deal, and write what came of it."""
+        match = self.match
+        for d in range(self.deals):
+            deal = self.first_deal + d
+            state, exact = first_decision(match.game, match.seed, deal)
+            used, began = getattr(agent, "used", 0), time.perf_counter() - seconds_compiling()
+            scores[d, 0] = judge.judge(agent, state, exact, derive(match.seed, deal, _AGENT_STREAM, 0, 0))
+            seconds = time.perf_counter() - seconds_compiling() - began
+            spent[:, 0] += seconds, 1, getattr(agent, "used", 0) - used
 
     def _play_policies(self, agents: list[Agent], first: Any, others: Any, scores: Any, counts: Any) -> Any:
         """All games at once in compiled code; the number of decisions of every agent."""
@@ -376,7 +412,7 @@ class Batch:
     def _sums(self, counts: NDArray[np.float64]) -> dict[str, list[list[int]]]:
         """For every name and agent, over the deals: the sum of what a deal counts, and of its square."""
         found = {}
-        for k, name in enumerate(self.match.rules.counted):
+        for k, name in enumerate(() if self.match.judged else self.match.rules.counted):
             of_deal = np.zeros((len(counts), len(self.match.agents)), np.int64)
             for s, seats in enumerate(self.match.places):
                 for seat, a in enumerate(seats):

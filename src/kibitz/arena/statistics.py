@@ -284,6 +284,16 @@ def two_shares(successes1: float, n1: int, successes2: float, n2: int) -> float:
     return 2 * float(ndtr(-abs(successes1 / n1 - successes2 / n2) / error)) if error else 1.0
 
 
+def mean_differs(per_deal: ArrayLike, from_value: float = 0.0) -> float:
+    """The two-sided p-value of Student's test of "the mean is `from_value`".
+
+    >>> round(mean_differs([1, 2, 3, 4]), 4)
+    0.0305
+    """
+    values: NDArray[np.float64] = np.asarray(per_deal, float)
+    return min(1.0, 2 * min(mean_above(values, from_value), mean_above(-values, -from_value)))
+
+
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Holm's adjusted p-values (1979): below 5 % they hold together for the whole family of tests.
 

@@ -96,6 +96,10 @@ CREATE TABLE record (               -- the moves of games, where they were asked
 -- JSON: what the game counts beside the score, of every agent: sums over deals, of counts and of squares
 ALTER TABLE batch ADD COLUMN counts TEXT NOT NULL DEFAULT '{}';
 """,
+    """
+-- Whether decisions were judged by a solver: then a row of `result` is a figure, not a seat
+ALTER TABLE match ADD COLUMN judged INTEGER NOT NULL DEFAULT 0;
+""",
 )
 
 _BUSY_SECONDS = 60.0
@@ -321,9 +325,9 @@ class Store:
             return found
         with self._transaction():
             self._db.execute(
-                "INSERT OR IGNORE INTO match (game, agents, seed, rotate, code, seatings, seats) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*_key(match), match.code, json.dumps(match.places), match.seats),
+                "INSERT OR IGNORE INTO match (game, agents, seed, rotate, code, seatings, seats, judged) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_key(match), match.code, json.dumps(match.places), match.seats, match.judged),
             )
         return int(self.find(match) or 0)
 
@@ -337,9 +341,9 @@ class Store:
         """How many games the same strings have played with rules or agents that were other code."""
         query = (
             "SELECT sum(deals) * json_array_length(seatings) FROM match JOIN batch ON match = id "
-            "WHERE (game, agents, seed, rotate) = (?, ?, ?, ?) AND code != ?"
+            "WHERE (game, agents, seed, rotate) = (?, ?, ?, ?) AND code != ? AND judged = ?"
         )
-        return self._number(query, (*_key(match), match.code))
+        return self._number(query, (*_key(match), match.code, match.judged))
 
     def claim(self, number: int, deals: int, most: int) -> range | None:
         """Up to `most` deals of the first `deals` that nobody has played or is playing; None if none are."""
@@ -518,13 +522,13 @@ class Store:
     def matches(self) -> list[tuple[int, Match, str, int]]:
         """All matches: number, match, code, finished deals; sorted by what they are, not by when."""
         rows = self._rows(
-            "SELECT id, game, agents, seed, rotate, code, "
+            "SELECT id, game, agents, seed, rotate, judged, code, "
             "(SELECT coalesce(sum(deals), 0) FROM batch WHERE match = id) "
             "FROM match ORDER BY game, agents, seed, rotate DESC, code"
         )
         return [
-            (number, Match(game, tuple(json.loads(agents)), seed, bool(rotate)), code, deals)
-            for number, game, agents, seed, rotate, code, deals in rows
+            (number, Match(game, tuple(json.loads(agents)), seed, bool(rotate), bool(judged)), code, deals)
+            for number, game, agents, seed, rotate, judged, code, deals in rows
         ]
 
     def results(self) -> Iterator[tuple[Any, ...]]:
@@ -574,8 +578,10 @@ def _key(match: Match) -> tuple[str, str, int, bool]:
 
 
 def _numbers(scores: NDArray[np.float64]) -> str:
-    """JSON that reads back to the same numbers; whole ones without a point."""
+    """JSON that reads back to the same numbers; whole ones without a point, none as null."""
     flat = scores.ravel()
+    if np.isnan(flat).any():
+        return json.dumps([None if np.isnan(x) else x for x in flat.tolist()], separators=(",", ":"))
     with np.errstate(invalid="ignore"):  # too large for whole numbers
         whole = flat.astype(np.int64)
     values = whole.tolist() if np.array_equal(whole, flat) else flat.tolist()

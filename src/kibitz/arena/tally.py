@@ -35,6 +35,17 @@ MEASURES = {
 }
 """What can be asked of an agent in a match, in every game."""
 
+JUDGED = {
+    "loss": "points lost by the move",
+    "random_loss": "points lost by a random move",
+    "best": "moves that lose nothing",
+    "miss": "points by which the forecast is off",
+    "bias": "points by which the forecast is too high",
+    "estimate_miss": "points by which the move's own estimate is off",
+    "estimate_bias": "points by which the move's own estimate is too high",
+}
+"""What can be asked of an agent whose decisions are judged by a solver."""
+
 _OF = {"games": "games", "wins": "games won"}
 
 
@@ -194,6 +205,52 @@ class Tally:
             ends = wilson(found.mean * n, n, confidence)
             return replace(found, low=ends.low, high=ends.high)
         return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """What is known of each decision, [deal, figure of `kibitz.arena.judge`]; asked like a `Tally`."""
+
+    figures: NDArray[np.float64]
+    score_range: tuple[float, float]
+
+    @classmethod
+    def of(cls, match: Match, scores: NDArray[np.float64]) -> Judgements:
+        """From what is kept of a match that was judged, [deal, 1, figure]."""
+        low, high = match.rules.score_range()
+        return cls(scores[:, 0], (float(low), float(high)))
+
+    @property
+    def played(self) -> NDArray[np.float64]:
+        """One decision a deal."""
+        return np.ones((len(self.figures), 1))
+
+    def per_deal(self, measure: str, agent: int = 0) -> NDArray[np.float64]:
+        """One number a deal."""
+        loss, random_loss, exact, forecast, estimate = self.figures.T
+        match measure:
+            case "loss":
+                return loss
+            case "random_loss":
+                return random_loss
+            case "best":
+                return (loss == 0).astype(float)
+        value, _, what = measure.rpartition("_")
+        error = (estimate if value else forecast) - exact
+        return np.abs(error) if what == "miss" else error
+
+    as_mean = per_deal
+
+    def estimate(
+        self, measure: str, agent: int = 0, interval: str = "deals", confidence: float = 0.95
+    ) -> Estimate:
+        """A measure with its interval over deals."""
+        values = self.per_deal(measure)
+        if interval == "bootstrap":
+            return bootstrap_of_deals(values, confidence)
+        if measure == "best":
+            return share_of_deals(values, np.ones(len(values)), confidence)
+        return mean_of_deals(values, confidence)
 
 
 def points_in_games(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.arena.play import Match
-from kibitz.arena.tally import MEASURES, RATIOS, count_measures
+from kibitz.arena.tally import JUDGED, MEASURES, RATIOS, count_measures
 from kibitz.errors import BadOption, InputError, KibitzError, ParseError, UnknownName
 
 INTERVALS = ("deals", "bootstrap", "wilson", "exact")
@@ -43,13 +43,16 @@ FIGURES = ("intervals", "curve", "heat", "bars", "distribution")
 GAP = "gap"
 """The measure "share of the gap closed" needs three matches."""
 
-SHARES = ("win_rate", "decided", "unbeaten", "score")
-"""Measures that are shares of games: numbers from 0 to 1."""
+SHARES = ("win_rate", "decided", "unbeaten", "score", "best")
+"""Measures that are shares of games or decisions: numbers from 0 to 1."""
+
+TESTS = ("mcnemar", "paired")
+"""Of a difference: game by game for wins, or Student's over deals; both two-sided."""
 
 
 def is_count(measure: str) -> bool:
     """Whether a measure is about what the game counts beside the score."""
-    return measure not in (*MEASURES, GAP)
+    return measure not in (*MEASURES, *JUDGED, GAP)
 
 
 def is_share(measure: str) -> bool:
@@ -83,6 +86,8 @@ class MatchGrid:
     """Names with lists of values: `grid.n = [100, 200]`; all combinations are played."""
     until: str = ""
     """`decided`: end when it is known whether the first agent makes more points than the others."""
+    judged: bool = False
+    """`true`: nothing is played; the one agent makes the first decision of a deal, judged by a solver."""
 
     @cached_property
     def cells(self) -> list[dict[str, Any]]:
@@ -94,7 +99,7 @@ class MatchGrid:
     def match(self, values: dict[str, Any], seed: int) -> Match:
         """The match of one combination."""
         agents = tuple(fill(agent, values) for agent in self.agents)
-        return Match(fill(self.game, values), agents, seed + self.seed, self.rotate)
+        return Match(fill(self.game, values), agents, seed + self.seed, self.rotate, self.judged)
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,11 @@ class RowPlan:
     above: float | None = None
     """Test whether the value is above this one; a one-sided p-value is given, with the deal as the unit."""
     test: str = ""
-    """`mcnemar`: test a difference of wins (`less`) game by game."""
+    """Of a difference (`less`), two-sided: `mcnemar` (wins, game by game) or `paired` (Student, by deal)."""
     holm: bool = False
     """Correct the p-values for the number of cells."""
+    pooled: bool = False
+    """One line for the whole grid: the mean of all its cells, deal by deal."""
     cause: str = ""
     """Why it may differ from what was published; said if it does."""
     digits: int | None = None
@@ -429,7 +436,9 @@ def _check(experiment: Experiment, where: str) -> None:
             raise ParseError(f"{where}: row {i} is the second one with the name '{row.name}'")
         names += [row.name] if row.name else []
     single = [
-        row.name for row in experiment.rows if row.name and len(experiment.matches[row.match].cells) == 1
+        row.name
+        for row in experiment.rows
+        if row.name and (row.pooled or len(experiment.matches[row.match].cells) == 1)
     ]
     for note in experiment.notes:
         _check_names(note, names, f"{where}: notes")
@@ -464,6 +473,8 @@ def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
     _check_cells(grid.quick_games, "quick_games", grid, where)
     if grid.until not in ("", "decided"):
         raise ParseError(f"{where}: until = '{grid.until}' cannot be used; write until = \"decided\"")
+    if grid.until and grid.judged:
+        raise ParseError(f"{where}: judged goes with a fixed number of games, not with until")
     if grid.until and len(grid.agents) < 2:
         raise ParseError(f"{where}: one agent alone decides nothing; give two, or leave until out")
     asked = set(_BRACES.findall(" ".join([grid.game, *grid.agents])))
@@ -486,16 +497,26 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
     _check_measure(row.measure, grid, where, GAP)
     _check_choice(row.of, MEASURES, "measure", where)
     _check_choice(row.interval, INTERVALS, "interval", where)
-    _check_choice(row.test or "mcnemar", ["mcnemar"], "test", where)
+    _check_choice(row.test or "mcnemar", TESTS, "test", where)
     others = [row.less, row.base, row.ceiling]
     if (row.measure == GAP) != (bool(row.base) and bool(row.ceiling)):
         raise ParseError(f"{where}: measure = 'gap' goes with base and ceiling, the names of two matches")
     if row.test and not row.less:
-        raise ParseError(f"{where}: test = 'mcnemar' compares two matches; name the other one: less = …")
-    if row.test and len(grid.agents) < 2:
+        raise ParseError(f"{where}: test = '{row.test}' compares two matches; name the other one: less = …")
+    if row.test == "mcnemar" and len(grid.agents) < 2:
         raise ParseError(f"{where}: test = 'mcnemar' is about games won; one agent alone wins all or none")
-    if row.test and row.measure not in SHARES:
+    if row.test == "mcnemar" and row.measure not in SHARES:
         raise ParseError(f"{where}: test = 'mcnemar' is about games won, not about {row.measure}")
+    if row.pooled and (is_count(row.measure) or row.measure in (GAP, *RATIOS) or row.test == "mcnemar"):
+        raise ParseError(f"{where}: pooled needs a number for every deal, which {row.measure} does not give")
+    if row.pooled and row.interval in ("wilson", "exact"):
+        raise ParseError(f"{where}: pooled goes with interval = 'deals' or 'bootstrap'")
+    if row.pooled and len({grid.match(values, 0).game for values in grid.cells}) > 1:
+        raise ParseError(f"{where}: pooled needs cells that are played on the same deals, so of one game")
+    if row.pooled and len(flat(row.published)) > 1:
+        raise ParseError(f"{where}: pooled makes one line of the grid; published is one number")
+    if row.pooled and _BRACES.search(row.cell):
+        raise ParseError(f"{where}: pooled makes one line of the grid; cell names no value of it")
     if row.measure == GAP and (row.less or row.above is not None):
         raise ParseError(f"{where}: measure = 'gap' goes neither with less nor with above")
     for other in filter(None, others):
@@ -546,7 +567,7 @@ def _check_same_deals(grid: MatchGrid, other: MatchGrid, where: str) -> None:
         raise ParseError(f"{where}: {other.name} must have one cell, or as many as {grid.name}")
     for i, values in enumerate(grid.cells):
         one, two = grid.match(values, 0), other.match(other.cells[i % len(other.cells)], 0)
-        if (one.game, one.seed, one.places) != (two.game, two.seed, two.places):
+        if (one.game, one.seed, one.places, one.judged) != (two.game, two.seed, two.places, two.judged):
             raise ParseError(
                 f"{where}: {other.name} is not played on the deals of {grid.name}; both need the same game, "
                 f"seed, number of agents and rotation"
@@ -574,6 +595,10 @@ def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> Non
         _check_agent(figure.agent, _grid_of(name, experiment, where), where)
     if figure.kind in ("intervals", "distribution"):
         _check_choice(figure.measure, MEASURES, "measure", where)
+    if figure.kind == "distribution" and any(experiment.matches[name].judged for name in figure.matches):
+        raise ParseError(
+            f"{where}: a distribution is of points in games; decisions that are judged have none"
+        )
     if figure.kind == "intervals":
         shown = [row for row in experiment.rows if not figure.rows or row.name in figure.rows]
         if not shown:
@@ -609,7 +634,7 @@ def _check_measure(measure: str, grid: MatchGrid, where: str, *others: str) -> N
     """Whether it can be asked of every match of a grid; what is counted depends on the game."""
     for values in grid.cells:
         counted = count_measures(grid.match(values, 0).rules.counted)
-        _check_choice(measure, [*MEASURES, *others, *counted], "measure", where)
+        _check_choice(measure, JUDGED if grid.judged else [*MEASURES, *others, *counted], "measure", where)
     if grid.until and is_count(measure):
         raise ParseError(
             f"{where}: {grid.name} ends when it is decided, and no interval of {measure} holds then; "

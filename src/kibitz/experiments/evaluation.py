@@ -17,7 +17,7 @@ from kibitz.arena.laboratory import Order, stops_at
 from kibitz.arena.play import Match
 from kibitz.arena.statistics import Estimate
 from kibitz.arena.store import Cost, Counts, Store
-from kibitz.arena.tally import MEASURES, Tally, count_measures, points_in_games
+from kibitz.arena.tally import JUDGED, MEASURES, Judgements, Tally, count_measures, points_in_games
 from kibitz.experiments.description import (
     GAP,
     SHARES,
@@ -190,19 +190,19 @@ class Cell:
         return self.order.match
 
     @cached_property
-    def tally(self) -> Tally:
-        return Tally.of(self.match, self.scores)
+    def tally(self) -> Tally | Judgements:
+        return (Judgements if self.match.judged else Tally).of(self.match, self.scores)
 
     def estimate(self, measure: str, agent: int, interval: str = "deals") -> Estimate:
         """A measure with an interval that holds though its own result has stopped the match."""
-        if is_count(measure):
+        if is_count(measure) and isinstance(self.tally, Tally):
             return self.tally.count(measure, self.counts, agent, self.confidence)
         interval = "any time" if self.order.until_decided else interval
         return self.tally.estimate(measure, agent, interval, self.confidence)
 
     def words(self, measure: str) -> str:
         """What a measure is called."""
-        return {**MEASURES, **count_measures(self.match.rules.counted)}[measure]
+        return {**MEASURES, **JUDGED, **count_measures(self.match.rules.counted)}[measure]
 
     @property
     def games(self) -> int:
@@ -275,7 +275,7 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
 
 def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -> list[Row]:
     """One row for every cell of a grid."""
-    group = cells[plan.match]
+    group = cells[plan.match][:1] if plan.pooled else cells[plan.match]
     published = flat(plan.published) if plan.published is not None else [None]
     measured = [_measure(plan, i, cells) for i in range(len(group))]
     p_values = [_p_value(plan, i, cells) for i in range(len(group))]
@@ -294,7 +294,7 @@ def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -
         rows.append(
             Row(
                 experiment.name,
-                fill(plan.cell, cell.values) or _label(plan, cell, cells),
+                fill(plan.cell, {} if plan.pooled else cell.values) or _label(plan, cell, cells),
                 known,
                 estimate,
                 int(cell.tally.played[: estimate.n if is_count(plan.measure) else None, plan.agent].sum()),
@@ -339,7 +339,8 @@ def _together(*arrays: NDArray[np.float64]) -> list[NDArray[np.float64]]:
 def _is_run(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> bool:
     """Whether every match that a row needs has been played, at least in part."""
     names = filter(None, (plan.match, plan.less, plan.base, plan.ceiling))
-    return all(len(_other(name, i, cells).scores) for name in names)
+    needed = [cells[name] if plan.pooled else [_other(name, i, cells)] for name in names]
+    return all(len(cell.scores) for group in needed for cell in group)
 
 
 def _measure(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> Estimate:
@@ -357,7 +358,7 @@ def _measure(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> Estimate:
         )
         base, best, ceiling = values[:, np.isfinite(values).all(axis=0)]
         return statistics.share_of_gap(base, best, ceiling, cell.confidence)
-    if plan.less:
+    if plan.less or plan.pooled:
         difference = _difference(plan, i, cells)
         if len(difference) and np.ptp(difference) == 0:  # deals that all agree say nothing of their spread
             return replace(UNKNOWN, mean=float(difference[0]), n=len(difference))
@@ -373,6 +374,7 @@ def _measure(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> Estimate:
 def _counts(plan: RowPlan, cell: Cell) -> tuple[int, int]:
     """Games that count as won, and games."""
     tally, agent = cell.tally, plan.agent
+    assert isinstance(tally, Tally)
     won, drawn, played = (int(x[:, agent].sum()) for x in (tally.wins, tally.draws, tally.played))
     return {"decided": (won, played - drawn), "unbeaten": (won + drawn, played)}.get(
         plan.measure, (won, played)
@@ -380,11 +382,19 @@ def _counts(plan: RowPlan, cell: Cell) -> tuple[int, int]:
 
 
 def _difference(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> NDArray[np.float64]:
-    ours, theirs = _together(
-        *(_other(name, i, cells).tally.per_deal(plan.measure, plan.agent) for name in (plan.match, plan.less))
-    )
-    difference = ours - theirs
+    """One number a deal, less that of the other match; of a pooled grid, the mean of its cells."""
+    names = filter(None, (plan.match, plan.less))
+    ours, *theirs = _together(*(_per_deal(plan, cells[name], i) for name in names))
+    difference = ours - theirs[0] if theirs else ours
     return difference[np.isfinite(difference)]
+
+
+def _per_deal(plan: RowPlan, group: Sequence[Cell], i: int) -> NDArray[np.float64]:
+    chosen = group if plan.pooled else [group[i % len(group)]]
+    found: NDArray[np.float64] = np.mean(
+        _together(*(cell.tally.per_deal(plan.measure, plan.agent) for cell in chosen)), axis=0
+    )
+    return found
 
 
 def _p_value(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> float | None:
@@ -395,6 +405,8 @@ def _p_value(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> float | Non
         other = _other(plan.less, i, cells)
         ours, theirs = _together(*(wins_of(c.match, c.scores, plan.agent) for c in (cell, other)))
         return statistics.mcnemar(ours.ravel() > 0, theirs.ravel() > 0).p_value
+    if plan.test == "paired":
+        return statistics.mean_differs(_difference(plan, i, cells))
     if plan.published is not None and plan.published_games and plan.interval in ("wilson", "exact"):
         known = flat(plan.published)
         share = known[i % len(known)]
@@ -403,7 +415,7 @@ def _p_value(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> float | Non
         return None
     if plan.interval in ("wilson", "exact"):
         return statistics.share_above(*_counts(plan, cell), plan.above)
-    if plan.less:
+    if plan.less or plan.pooled:
         return statistics.mean_above(_difference(plan, i, cells), plan.above)
     return statistics.mean_above(cell.tally.as_mean(plan.measure, plan.agent), plan.above)
 
@@ -429,9 +441,12 @@ def _verdict(
         return {"agrees": "within the interval", "lower than published": "missed"}.get(says, "surpassed")
     if plan.test and p_value is not None:
         is_clear = p_value < 1 - cell.confidence
-        return "not decided" if not is_clear else "stronger" if measured.mean > 0 else "weaker"
+        more, less = ("more", "less") if cell.match.judged else ("stronger", "weaker")
+        return "not decided" if not is_clear else more if measured.mean > 0 else less
     if p_value is not None:
         return "yes" if p_value < 1 - cell.confidence else "not shown"
+    if plan.less and cell.match.judged:
+        return "more" if measured.low > 0 else "less" if measured.high < 0 else "not decided"
     if plan.less or plan.measure == "lead":
         return "stronger" if measured.low > 0 else "weaker" if measured.high < 0 else "not decided"
     return "–"

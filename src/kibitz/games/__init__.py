@@ -21,6 +21,7 @@ from kibitz.errors import BadGame, InputError, UnknownName
 GAMES = {
     "briskola": "kibitz.games.briskola.rules:Briskola",
     "bridge": "kibitz.games.bridge.rules:Bridge",
+    "mini-tichu": "kibitz.games.mini_tichu.rules:MiniTichu",
     "diminishing-bridge": "kibitz.games.diminishing_bridge.rules:DiminishingBridge",
 }
 """Name → module:class of the games that come with Kibitz."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
@@ -18,6 +18,8 @@ class Row:
     stderr: float
     visits: int
     available: int
+    shares: dict[str, float] = field(default_factory=dict)
+    """Of the worlds, those in which something comes about that people want to know."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Advice:
 
     best: int
     rows: tuple[Row, ...]
+    value: float
+    """Of the position for the asking seat, as the search sees it."""
     seat: int
     agent: str
     unit: str
@@ -49,11 +53,16 @@ class Advice:
         return {**asdict(self), "best_text": self.best_text, "rows": [asdict(r) for r in self.rows]}
 
     def __str__(self) -> str:
-        lines = [f"  {'move':<8} {self.unit:>16} {'±':>8} {'visits':>8} {'available':>10}"]
+        names = list(self.rows[0].shares)
+        further = "".join(f" {name:>15}" for name in names)
+        lines = [f"  {'move':<8} {self.unit:>16} {'±':>8} {'visits':>8} {'available':>10}{further}"]
         for row in self.ranked():
             mark = "▸" if row.move == self.best else " "
             value, error = (f"{x:.3f}" if math.isfinite(x) else "–" for x in (row.value, row.stderr))
-            lines.append(f"{mark} {row.text:<8} {value:>16} {error:>8} {row.visits:>8} {row.available:>10}")
+            shares = "".join(f" {100 * row.shares[name]:>13.1f} %" for name in names)
+            lines.append(
+                f"{mark} {row.text:<8} {value:>16} {error:>8} {row.visits:>8} {row.available:>10}{shares}"
+            )
         how = "exact" if self.exact else f"{self.iterations:,} iterations"
         lines.append(f"  {self.agent}: {how}, {self.worlds:,} worlds, {self.seconds:.3f} s, seed {self.seed}")
         return "\n".join(lines)

@@ -27,7 +27,12 @@ from kibitz.specs import Duration, Option
 OBJECTIVES = {"points": 0.0, "wins": 1.0}
 PLAYOUTS = {"random": 0.0, "sensible": 1.0}
 SELECT = {"ucb1": tree.UCB1, "ucb1-tuned": tree.UCB1_TUNED, "greedy": tree.GREEDY}
-EXPAND = {"one": tree.EXPAND_ONE, "all": tree.EXPAND_ALL, "path": tree.EXPAND_PATH}
+EXPAND = {
+    "one": tree.EXPAND_ONE,
+    "all": tree.EXPAND_ALL,
+    "path": tree.EXPAND_PATH,
+    "stop": tree.EXPAND_STOP,
+}
 BACKUP = {"mean": tree.BACKUP_MEAN, "power": tree.BACKUP_POWER, "proved": tree.BACKUP_PROVED}
 WORLDS = {
     "fresh": tree.FRESH,
@@ -78,6 +83,9 @@ class Statistics:
     available: NDArray[np.float64]
     iterations: int = 0
     worlds: int = 0
+    root_sum: float = 0.0
+    """Of the values at the roots, each as often as its root was visited."""
+    root_visits: int = 0
     exact: bool = False
     unit: str = ""
     """What the values count, if it is not the objective."""
@@ -85,6 +93,8 @@ class Statistics:
     """The move to make, where neither visits nor value decide."""
     tried: NDArray[np.float64] | None = None
     """In which order the moves were first tried, if that decides between equal visits."""
+    columns: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    """What else is known of every move, by name."""
     settled: bool = False
     """The tree has proved its root: the best value is the best move, however often it was tried."""
 
@@ -123,11 +133,15 @@ class Statistics:
                     0.0 if self.exact else error,  # all worlds were counted, none was sampled
                     int(n),
                     int(self.available[i]),
+                    {name: float(column[i]) for name, column in self.columns.items()},
                 )
             )
+        best = self.best(agent.chooses_by_value)
+        value = self.root_sum / self.root_visits if self.root_visits else float(means[best])
         return Advice(
-            best=self.moves[self.best(agent.chooses_by_value)],
+            best=self.moves[best],
             rows=tuple(rows),
+            value=scale * value + shift,
             seat=view.seat,
             agent=agent.spec,
             unit=unit,
@@ -155,6 +169,7 @@ class Searcher:
     """An agent that looks ahead: what flat Monte Carlo and tree search have in common."""
 
     iterations: int = option(1000, "playouts for one decision", least=1, most=10**12)
+    each: int = option(0, "playouts for every legal move, instead of iterations; 0: no", least=0, most=10**9)
     objective: float | str = option(
         0.0,
         "what to strive for: points, wins, the weight of winning between them, or an objective of the "
@@ -189,6 +204,8 @@ class Searcher:
     chooses_by_value: bool = True
     used: int = field(default=0, repr=False, compare=False)
     """Iterations since it was made: with a limit of time they are not known beforehand."""
+    _only_choice: bool = field(default=False, repr=False, compare=False)
+    """Nobody asks for more than the move: what cannot change it may be left out."""
     _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -217,6 +234,7 @@ class Searcher:
         moves = legal_moves(view)
         if len(moves) == 1:
             return moves[0]
+        self._only_choice = True
         found = self._think(view, seed)
         self.used += found.iterations
         return found.moves[found.best(self.chooses_by_value)]
@@ -224,7 +242,9 @@ class Searcher:
     def advise(self, view: View, seed: int) -> Advice:
         """The move to make, with what is known about all of them."""
         began = time.perf_counter() - kernel.seconds_compiling()
+        self._only_choice = False
         found = self._think(view, seed)
+        self.used += found.iterations
         seconds = time.perf_counter() - kernel.seconds_compiling() - began
         return found.advice(self, view, self._objective(view), seconds, seed)
 
@@ -293,7 +313,7 @@ class FlatMonteCarlo(Searcher):
     def _search(self, view: View, seed: int) -> Statistics:
         game = view.game
         found = Statistics.of(legal_moves(view))
-        each = max(self.least, self.iterations // len(found.moves))
+        each = self.each or max(self.least, self.iterations // len(found.moves))
         world, rng = np.zeros(1, game.state), stream(seed)
         drawn, objective = self._worlds(view, "worlds", rng), self._objective(view)
         moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
@@ -328,9 +348,19 @@ class TreeSearch(Searcher):
     select: str = option("ucb1", "how to choose between moves in the tree", choices=tuple(SELECT))
     c: float = option(0.7, "weight of exploration", least=0)
     inside: bool = option(False, "c inside the root: √(c·ln N / n)")
-    expand: str = option("one", "new nodes: one move, all moves, or the whole path", choices=tuple(EXPAND))
+    expand: str = option(
+        "one",
+        "new nodes: one move; all moves, of which one is tried; the whole path; or all moves, and stop there",
+        choices=tuple(EXPAND),
+    )
+    trials: str = option(
+        "available",
+        "what N in √(ln N / n) counts with worlds=fresh: how often the move was there, or visits of the node",
+        choices=("available", "visits"),
+    )
     backup: str = option("mean", "how values move up", choices=tuple(BACKUP))
     p: float = option(1.0, "exponent of the power mean, with backup=power", least=1)
+    growth: float = option(0.0, "p grows by so much times the logarithm of the visits", least=0)
     chosen: str = option("visits", "the final choice: most visits or best value", choices=("visits", "value"))
     ties: str = option(
         "value",
@@ -417,11 +447,12 @@ class TreeSearch(Searcher):
         return tree.Options(
             WORLDS[self.worlds],
             *(SELECT[self.select], self.c, self.inside, EXPAND[self.expand], BACKUP[self.backup]),
-            *(self.p, self.opponents == "help", self.merge),
+            *(self.p, self.growth, self.opponents == "help", self.merge),
             self.infosets == "full" and self.worlds in ("fresh", "possible"),
             self.prune,
             self.playouts,
             self._is_lazy,
+            self.trials == "visits",
             self.top,
         )
 
@@ -431,13 +462,15 @@ class TreeSearch(Searcher):
 
         Most of a path is never visited again. A proof must reach every node of it, so it is grown then.
         """
-        counted = self.time is None and not self.keep  # so that there is a line for every play
+        counted = (
+            self.time is None and not self.keep and not self.each
+        )  # so that there is a line for every play
         known = self.worlds in ("one", "many", "true")
         return self.expand == "path" and counted and known and self.backup != "proved"
 
     def _capacity(self, game: Any, iterations: int) -> int:
         path = 5 if self._is_lazy else game.max_plies  # a node a play, and those that were kept as lines
-        each = {"one": 1, "all": game.max_moves, "path": path}[self.expand]
+        each = {"one": 1, "all": game.max_moves, "path": path, "stop": game.max_moves}[self.expand]
         each += self.infosets == "full"
         return min(_TIMED_NODES, iterations * each + game.max_moves + 2)
 
@@ -463,6 +496,8 @@ class TreeSearch(Searcher):
                 getattr(found, name)[:] += getattr(share, name)
             found.iterations += share.iterations
             found.worlds += share.worlds
+            found.root_sum += share.root_sum
+            found.root_visits += share.root_visits
         return found
 
     def _memories(self, game: Any) -> tuple[list[tree.Buffers], bool]:
@@ -478,14 +513,17 @@ class TreeSearch(Searcher):
         return memories, True
 
     def _memory(self, game: Any, thread: int) -> tree.Buffers:
-        capacity = _TIMED_NODES if self.time else self._capacity(game, self._share(thread))
+        capacity = self._capacity(game, self._share(thread))
+        if self.time or self.each:
+            capacity = _TIMED_NODES if self.time else _TIMED_NODES >> 2  # not known beforehand
         if self.keep:
             capacity = min(_TIMED_NODES, 4 * capacity)
         return tree.buffers(game, capacity, self._share(thread) if self._is_lazy else 0)
 
-    def _share(self, thread: int) -> int:
+    def _share(self, thread: int, iterations: int = 0) -> int:
         """The iterations of one thread: together they make up the number asked for."""
-        return self.iterations // self.threads + (thread < self.iterations % self.threads)
+        iterations = iterations or self.iterations
+        return iterations // self.threads + (thread < iterations % self.threads)
 
     def _grow(
         self, view: View, seed: int, is_fresh: bool, thread: int, memory: tree.Buffers, found: Statistics
@@ -500,7 +538,7 @@ class TreeSearch(Searcher):
             rng = stream(seed, thread, number)
             if self.worlds in ("one", "many"):
                 one_world(game, drawn, view.array, view.seat, root, rng)
-            iterations = self._share(thread)
+            iterations = self._share(thread, self.each * len(found.moves))
             iterations = iterations // trees + (number < iterations % trees)
             done = self._run(
                 game, objective, root, view.seat, memory, drawn, iterations, trees, is_fresh, rng
@@ -522,23 +560,31 @@ class TreeSearch(Searcher):
             done = 0
             while done < iterations and not self._stop:
                 chunk = min(_MOST_AT_ONCE, iterations - done)
-                ran = int(tree.search(*parts, chunk, fresh_tree and done == 0, rng))
+                later = iterations - done - chunk if self._may_stop(trees) else tree.NEVER_DECIDED
+                ran = int(tree.search(*parts, chunk, later, fresh_tree and done == 0, rng))
                 done += ran
                 if ran < chunk:
                     break
             return done
-        tree.search(*parts, 0, fresh_tree, rng)  # loads the code, so that it does not cost time
+        tree.search(
+            *parts, 0, tree.NEVER_DECIDED, fresh_tree, rng
+        )  # loads the code, so that it does not cost time
         began, limit = time.perf_counter(), self.time / trees
         done, chunk = 0, 64
         while True:
             before = time.perf_counter()
-            ran = int(tree.search(*parts, chunk, False, rng))
+            ran = int(tree.search(*parts, chunk, tree.NEVER_DECIDED, False, rng))
             done += ran
             now = time.perf_counter()
             left = limit - (now - began)
             if left <= 0 or ran < chunk or self._stop:
                 return done
             chunk = max(1, int(chunk * min(left, _CHUNK_SECONDS) / max(now - before, 1e-6)))
+
+    def _may_stop(self, trees: int) -> bool:
+        """Whether the visits of this one tree are all that decides, and nothing of it is kept."""
+        alone = trees == self.threads == 1 and not self.keep
+        return self._only_choice and alone and self.chosen == "visits" and self.backup != "proved"
 
     @staticmethod
     def _children(memory: tree.Buffers, found: Statistics) -> Iterator[tuple[int, int]]:
@@ -553,13 +599,15 @@ class TreeSearch(Searcher):
 
     def _add(self, memory: tree.Buffers, found: Statistics) -> None:
         root = memory.nodes[tree.ROOT]
+        found.root_sum += float(root["value"])
+        found.root_visits += int(root["visits"])
         for i, number in self._children(memory, found):
             node = memory.nodes[number]
             found.visits[i] += node["visits"]
             found.sums[i] += node["value"]
             found.squares[i] += node["squares"]
-            # A move that is possible at all is possible in every iteration; the tree does not count that.
-            found.available[i] += node["available"] if self.worlds != "possible" else root["visits"]
+            # Where nothing is dealt anew a move is there in every iteration; the tree does not count that.
+            found.available[i] += node["available"] if self.worlds == "fresh" else root["visits"]
 
     def _order(self, memory: tree.Buffers, found: Statistics) -> NDArray[np.float64]:
         """When each move was first tried: nodes are numbered as they are made."""
@@ -618,4 +666,4 @@ class PolicyPlayer:
         else:
             rows = [Row(m, view.game.move_text(m), math.nan, math.inf, m == best, 1) for m in moves]
         seconds = time.perf_counter() - kernel.seconds_compiling() - began
-        return Advice(best, tuple(rows), view.seat, self.spec, "no value", 0, 0, seconds, seed)
+        return Advice(best, tuple(rows), math.nan, view.seat, self.spec, "no value", 0, 0, seconds, seed)

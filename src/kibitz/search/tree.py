@@ -33,10 +33,11 @@ from kibitz.search.worlds import draw_world
 
 FRESH, GIVEN, POSSIBLE = 0, 1, 2
 UCB1, UCB1_TUNED, GREEDY = 0, 1, 2
-EXPAND_ONE, EXPAND_ALL, EXPAND_PATH = 0, 1, 2
+EXPAND_ONE, EXPAND_ALL, EXPAND_PATH, EXPAND_STOP = 0, 1, 2, 3
 BACKUP_MEAN, BACKUP_POWER, BACKUP_PROVED = 0, 1, 2
 
 AFTER_ALL_OTHERS = 1e9  # a step below every score
+NEVER_DECIDED = -1
 ROOT, NO_NODE = 0, 0  # the root is nobody's child, so its number also means "none"
 
 NODE = np.dtype(
@@ -67,12 +68,14 @@ class Options(NamedTuple):
     expand: int
     backup: int
     p: float
+    growth: float
     helping: bool
     merge: bool
     observe: bool
     prune: bool
     playouts: int
     lazy: bool
+    by_visits: bool
     top: float
 
 
@@ -201,6 +204,17 @@ def key_of(game, options, state, node, move):
 
 
 @kernel
+def add_missing(game, options, tree, node, n, seat):
+    """Add a child for every move that has none yet; whether there was one, and there is room."""
+    before = tree.used[0]
+    for i in range(n):
+        key = key_of(game, options, tree.positions[0], node, tree.moves[i])
+        if find(tree, node, key) == NO_NODE:
+            add(tree, node, key, seat)
+    return tree.used[0] > before
+
+
+@kernel
 def choose(game, options, tree, node, n, rng):
     """The child to walk to, the move that leads there, and whether the child is new.
 
@@ -209,6 +223,8 @@ def choose(game, options, tree, node, n, rng):
     state, moves = tree.positions[0], tree.moves
     seat = game.mover(state)
     visit = tree.nodes[node].visits
+    if options.expand == EXPAND_STOP and add_missing(game, options, tree, node, n, seat):
+        return NO_NODE, moves[0], False
     best, best_move, best_score = NO_NODE, moves[0], -math.inf
     untried, picked, picked_move = 0, NO_NODE, moves[0]
     for i in range(n):
@@ -226,7 +242,7 @@ def choose(game, options, tree, node, n, rng):
                 picked, picked_move = number, move
             continue
         child = tree.nodes[number]
-        trials = child.available if options.worlds == FRESH else visit
+        trials = visit if options.by_visits or options.worlds != FRESH else child.available
         score = selection_score(options, child, log_of(trials))
         if score > best_score:
             best, best_move, best_score = number, move, score
@@ -239,15 +255,16 @@ def choose(game, options, tree, node, n, rng):
 
 @kernel
 def best_child(options, tree, node):
-    """The most promising child of a node whose moves have all been tried."""
+    """The most promising child of a node whose moves have all been tried; of equals the one listed first."""
     log_of_visits = log_of(tree.nodes[node].visits)
     best, best_score = NO_NODE, -math.inf
     number = tree.nodes[node].child
     while number != NO_NODE:
-        score = selection_score(options, tree.nodes[number], log_of_visits)
-        if score > best_score:
+        child = tree.nodes[number]
+        score = selection_score(options, child, log_of_visits)
+        if score > best_score or (score == best_score and child.key < tree.nodes[best].key):
             best, best_score = number, score
-        number = tree.nodes[number].sibling
+        number = child.sibling
     tree.nodes[best].available += 1
     return best
 
@@ -315,8 +332,8 @@ def walk(game, options, tree, seat, rng):
     node, depth = ROOT, 1
     tree.path[0] = ROOT
     # One new child a visit, known by its move, at nodes that always have the same moves.
-    is_plain = options.expand == EXPAND_ONE and options.worlds == POSSIBLE and not options.merge
-    is_plain = is_plain and not options.observe
+    is_plain = options.worlds != FRESH and not options.merge and not options.observe
+    is_plain = is_plain and (options.expand == EXPAND_ONE or options.lazy)
     while awaits_move(game, state):
         if is_plain and 0 < tree.nodes[node].width == tree.nodes[node].children:
             child = best_child(options, tree, node)
@@ -351,7 +368,7 @@ def walk(game, options, tree, seat, rng):
             child = behind
             tree.path[depth] = child
             depth += 1
-        if is_new and (options.lazy or options.expand != EXPAND_PATH):
+        if is_new and (options.lazy or options.expand < EXPAND_PATH):
             break
         node = child
     return depth
@@ -419,21 +436,23 @@ def power_mean(game, objective, options, tree, node, owner):
     """The generalized mean of the children for the seat that chooses among them (McKay).
 
     ((Σ Xᵢᵖ Tᵢ) / Σ Tᵢ)^(1/p); for the other side top − X stands for X. Rounding may leave the range:
-    clamped, or the root of a negative number would decide silently.
+    clamped, or the root of a negative number would decide silently. p may grow with the visits: the more
+    is known of the children, the more the best of them counts.
     """
     total, visits = 0.0, 0
+    p = options.p + options.growth * log_of(node.visits)
     mover = tree.nodes[node.child].seat
     number = node.child
     while number != NO_NODE:
         child = tree.nodes[number]
         if child.visits > 0:
             mean = min(max(child.value / child.visits, 0.0), objective.top)
-            total += mean**options.p * child.visits
+            total += mean**p * child.visits
             visits += child.visits
         number = child.sibling
     if visits == 0:  # the memory is full, and nothing below was ever reached
         return node.value / node.visits
-    mean = min(max((total / visits) ** (1.0 / options.p), 0.0), objective.top)
+    mean = min(max((total / visits) ** (1.0 / p), 0.0), objective.top)
     return seen_by(game, objective, options, mean, mover, owner)
 
 
@@ -485,14 +504,40 @@ def iterate(game, objective, policy, options, root, seat, tree, worlds, rng):
     back_up(game, objective, options, tree, depth, seat, is_exact)
 
 
+_LOOK_EVERY = 64  # iterations between two looks at the choice
+
+
+@kernel
+def is_decided(tree, left):
+    """Whether the most visited move stays so, wherever the iterations that are left go."""
+    most, second = 0, 0
+    number = tree.nodes[ROOT].child
+    while number != NO_NODE:
+        visits = tree.nodes[number].visits
+        if tree.nodes[number].key < 0:  # what was learned beside a move
+            visits = 0
+        if visits > most:
+            most, second = visits, most
+        else:
+            second = max(second, visits)
+        number = tree.nodes[number].sibling
+    return most - second > left
+
+
 @entry
-def search(game, objective, policy, options, root, seat, tree, worlds, iterations, fresh_tree, rng):
-    """Search on from `root` for `iterations` more; fewer if the root is proved. How many."""
+def search(game, objective, policy, options, root, seat, tree, worlds, iterations, later, fresh_tree, rng):
+    """Search on from `root` for `iterations` more; fewer if the root is proved. How many.
+
+    `later` says how many are to follow in further calls: the search ends when they cannot change which
+    move has the most visits. NEVER_DECIDED: the figures matter, not only the choice.
+    """
     if fresh_tree:
         clear(tree)
     for i in range(iterations):
         iterate(game, objective, policy, options, root, seat, tree, worlds, rng)
         if tree.nodes[ROOT].proved == 1:
+            return i + 1
+        if i % _LOOK_EVERY == 0 and later >= 0 and is_decided(tree, later + iterations - i - 1):
             return i + 1
     return iterations
 

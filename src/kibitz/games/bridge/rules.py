@@ -17,6 +17,9 @@ of the game say what is dealt, `any` draws it. The fields for the play are those
 | `doubled`    | 0, 1 for doubled, 2 for redoubled                                       |
 | `vulnerable` | whether declarer's side is                                              |
 | `phase`      | `DEALING`, `PLAYING` or `OVER`                                          |
+| `promised`   | seats of whose hands, as dealt, the auction has told something, a mask  |
+| `points`     | of such a seat the fewest and the most high-card points                 |
+| `lengths`    | and the fewest and the most cards of each suit                          |
 
 *Laws of Duplicate Bridge 2017*, World Bridge Federation: laws 41 to 44 for the play, 77 for the score.
 """
@@ -30,10 +33,10 @@ import numpy as np
 from kibitz.belief import unseen
 from kibitz.bits import list_cards, random_card, random_subset, size
 from kibitz.games import tricks
-from kibitz.games.bridge import text
+from kibitz.games.bridge import auction, text
 from kibitz.games.bridge.score import duplicate_score
 from kibitz.games.tricks import NO_CARD
-from kibitz.kernel import game
+from kibitz.kernel import game, kernel
 from kibitz.protocol import CHANCE
 from kibitz.rng import below
 
@@ -46,6 +49,20 @@ TRICKS, DUPLICATE = 0, 1
 _RANKS, _CARDS = 13, 52
 _ONE = np.int64(1)
 _SUIT, _DECK = np.int64((1 << _RANKS) - 1), np.int64((1 << _CARDS) - 1)
+
+
+TRIES = 100_000
+"""So many deals at most are looked at for one that agrees with the auction."""
+
+# The cards of each honour in all suits, from the jack, which counts 1, to the ace.
+_HONOURS = tuple(np.int64(sum(1 << (_RANKS * suit + rank) for suit in range(4))) for rank in range(9, _RANKS))
+
+
+@kernel
+def high_card_points(cards):
+    """Four for an ace, three for a king, two for a queen, one for a jack."""
+    jacks, queens, kings, aces = _HONOURS
+    return size(cards & jacks) + 2 * size(cards & queens) + 3 * size(cards & kings) + 4 * size(cards & aces)
 
 
 @game
@@ -68,12 +85,14 @@ class Bridge(NamedTuple):
             *(("voids", "i2", (4,)), ("best", "i2"), ("tricks", "i1", (4,)), ("table", "i1", (4,))),
             *((name, "i1") for name in ("phase", "on_table", "turn", "led", "winning", "left")),
             *((name, "i1") for name in ("strain", "level", "declarer", "doubled", "vulnerable")),
+            *(("promised", "i1"), ("points", "i1", (4, 2)), ("lengths", "i1", (4, 4, 2))),
         ],
         align=True,
     )
     max_moves = _RANKS * 4
     max_plies = _CARDS
     plan = unseen.PLAN
+    expert = "pimc"
     choices = {
         "seats": (4,),
         "strain": {
@@ -225,8 +244,32 @@ class Bridge(NamedTuple):
         unseen.prepare(plan, game, view, game.unseen(view))
 
     def sample(game, view, seat, plan, rng):
-        """Deal the unseen cards."""
+        """Deal the unseen cards; again, while a hand is not what the auction has promised.
+
+        So all deals that keep the promises are equally likely. Where none is found in `TRIES` deals, the
+        auction cannot be believed, and the last one stands.
+        """
         unseen.deal(plan, view.hands, 4, rng)
+        tries = 1
+        while view.promised != 0 and tries < TRIES and not game.keeps_promises(view):
+            for other in range(4):
+                if plan.need[other] > 0:
+                    view.hands[other] &= ~plan.unseen
+            unseen.deal(plan, view.hands, 4, rng)
+            tries += 1
+
+    def keeps_promises(game, world):
+        """Whether every hand, with the cards that it has played, is what the auction has told of it."""
+        for other in range(4):
+            if (world.promised >> other) & 1 != 0:
+                cards = world.hands[other] | world.gone[other]
+                if not world.points[other, 0] <= high_card_points(cards) <= world.points[other, 1]:
+                    return False
+                for suit in range(4):
+                    length = size(cards & game.suit_cards(suit))
+                    if not world.lengths[other, suit, 0] <= length <= world.lengths[other, suit, 1]:
+                        return False
+        return True
 
     # --- search ---
 
@@ -245,6 +288,15 @@ class Bridge(NamedTuple):
         """Of cards that take the same tricks the lowest."""
         return tricks.touching(game, state, moves)
 
+    def exact_values(game, states):
+        """The tricks of the mover's side at the end of the play, by the double-dummy solver."""
+        from kibitz.games.bridge import dds
+
+        moves = np.zeros(game.max_moves, np.int64)
+        for state, values in zip(states, dds.card_values(states), strict=True):
+            made = int(game.made(state, int(game.team(game.mover(state)))))
+            yield [float(made + values[move]) for move in moves[: game.legal(state, moves)].tolist()]
+
     # --- how people see it ---
 
     def move_text(game, move):
@@ -256,6 +308,22 @@ class Bridge(NamedTuple):
 
     def parse_move(game, words):
         return text.CARDS.parse(words)
+
+    def parse_position(game, words):
+        """The first board of a PBN or LIN file, or a deal as PBN writes it; see `solution.boards_of`.
+
+        A board without a contract gets the one of the game's parameters.
+        """
+        from kibitz.games.bridge import files, solution
+
+        board = solution.boards_of(game, words)[0]
+        drawn = {name: getattr(game, name) for name in ("level", "strain", "declarer", "doubled")}
+        known = {name: value for name, value in drawn.items() if value != ANY}
+        return files.position(board, game, **known)
+
+    def note(game, state, words):
+        """What the auction has told."""
+        auction.promise(state, words)
 
     def picture(game, view, seat):
         return text.picture(game, view, seat)

@@ -1,0 +1,83 @@
+"""Boards of Bridge in files: PBN (Portable Bridge Notation 2.1) and LIN (Bridge Base Online).
+
+`load` and `save` are the doors. The other names are here so that who works with files has them all in one
+place: `Board` is what a file tells of one deal, `position` makes a position of the game of a board, and
+`board_of` a board of a position. What cannot be read is a `ParseError` that names the line and the reason.
+
+The texts are read and written in `pbn` and `lin`, not by endplay: its readers take a card twice or a hand of
+twelve without a word and have no line numbers; its writers drop comments, sections, notes, and the fourth
+hand of an ending. Of endplay's we use in what contract an auction ends, and how a table of tricks becomes a
+line of cards and back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from kibitz.errors import BadOption, InputError, ParseError, Unwritable
+from kibitz.games.bridge.board import VULNERABLE, Board, Note, Tag, board_of, position
+from kibitz.games.bridge.lin import read_lin, write_lin
+from kibitz.games.bridge.pbn import read_pbn, write_pbn
+
+__all__ = [
+    "VULNERABLE",
+    "Board",
+    "Note",
+    "Tag",
+    "board_of",
+    "load",
+    "position",
+    "read",
+    "read_lin",
+    "read_pbn",
+    "save",
+    "write_lin",
+    "write_pbn",
+]
+
+_READERS = {".pbn": read_pbn, ".lin": read_lin}
+_WRITERS = {".pbn": write_pbn, ".lin": write_lin}
+
+
+def load(path: Path | str) -> list[Board]:
+    """The boards of a file. Its suffix says how it is written, .pbn or .lin, or else its first letters."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}; give the path of a .pbn or .lin file") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        return read(_decoded(data), path.suffix)
+    except ParseError as error:
+        raise ParseError(f"{path.name}: {error}") from None
+
+
+def save(boards: Iterable[Board], path: Path | str) -> None:
+    """Write boards to a file, as its suffix says, .pbn or .lin."""
+    path = Path(path)
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise BadOption(f"{path.name} is neither .pbn nor .lin; the name says what is written")
+    text = writer(boards)
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Unwritable(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def read(text: str, suffix: str = "") -> list[Board]:
+    """The boards of a text, PBN or LIN; its first letters tell if the suffix of its file does not."""
+    looks_like = ".lin" if re.match(r"[\ufeff\s]*[A-Za-z]{2}\|", text) else ".pbn"
+    return _READERS.get(suffix.lower(), _READERS[looks_like])(text)
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8, or else Latin-1, which is PBN's own."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

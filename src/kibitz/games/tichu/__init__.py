@@ -1,0 +1,1 @@
+"""Tichu: what both games of the family share."""

@@ -1,0 +1,95 @@
+"""Bridge on the command line: solve, advise with a board, convert."""
+
+import json
+
+import pytest
+
+from tests.test_cli import call
+
+BOARD = """
+[Board "7"]
+[Dealer "S"]
+[Vulnerable "All"]
+[Deal "N:AQ2.K43.QJ32.432 JT98.QJT.54.KQJT K43.A52.AK6.A965 765.9876.T987.87"]
+[Declarer "S"]
+[Contract "3NT"]
+[Weather "rain"]
+[Play "W"]
+C8 C2 CT C5
+"""
+
+
+@pytest.fixture
+def board(tmp_path):
+    path = tmp_path / "evening.pbn"
+    path.write_text(BOARD)
+    return path
+
+
+def test_solve_tells_results_par_and_cards(board):
+    told = json.loads(call("solve", "bridge", str(board), "--json").stdout)["boards"]
+    assert len(told) == 1
+    assert told[0]["table"]["south"] == {"C": 10, "D": 10, "H": 9, "S": 9, "NT": 10}
+    assert told[0]["par"]["score"] == 630
+    assert told[0]["cards"]["to_play"] == "east"
+    assert set(told[0]["cards"]["tricks"].values()) == {3}
+    shown = call("solve", "bridge", str(board)).stdout
+    assert "par     +630 for north-south: 3NTN+1, 3NTS+1" in shown
+    assert "east-west make" in shown
+
+
+def test_solve_needs_open_hands_and_bridge():
+    hidden = call("solve", "bridge", "N:AQ2.K43.QJ32.432 - K43.A52.AK6.A965 -")
+    assert (hidden.returncode, "hides a hand" in hidden.stderr) == (3, True)
+    other = call("solve", "briskola", "7")
+    assert (other.returncode, "has no solver" in other.stderr) == (3, True)
+
+
+def test_advice_on_a_board_with_what_the_auction_told(board):
+    asked = ("advise", "bridge", f"{board}#7", "--agent", "pimc:8", "--knowing", "N: hcp 10+; W: clubs 2")
+    told = json.loads(call(*asked, "--json").stdout)
+    assert told["seat"] == 1
+    assert told["unit"] == "tricks"
+    assert all(0 <= row["shares"]["contract makes"] <= 1 for row in told["rows"])
+    shown = call(*asked).stdout
+    assert "contract makes" in shown
+    assert "south\n                        ▒" in shown  # declarer's hand is hidden from east
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: the file is empty"),
+        (BOARD.replace("AQ2", "AQ22"), "line 5: in north's hand, 2S is there twice"),
+        (BOARD.replace("AQ2", "AQ"), "line 5"),
+        (BOARD.replace("C8 C2", "CA C2"), "line 10"),
+    ],
+)
+def test_a_bad_file_is_an_error_with_its_line(tmp_path, text, message):
+    path = tmp_path / "bad.pbn"
+    path.write_text(text)
+    for verb in ("solve", "advise"):
+        failed = call(verb, "bridge", str(path))
+        assert failed.returncode == 3
+        assert message in failed.stderr
+        assert len(failed.stderr) < 400
+
+
+def test_other_words_than_a_position():
+    failed = call("advise", "briskola", "evening.pbn")
+    assert (failed.returncode, "is no position" in failed.stderr) == (3, True)
+    failed = call("advise", "briskola", "7", "--knowing", "N: hcp 3")
+    assert (failed.returncode, "nothing is known beside the cards" in failed.stderr) == (3, True)
+
+
+def test_convert_keeps_what_it_does_not_know_and_draws(board, tmp_path):
+    again, lin, svg = (tmp_path / name for name in ("again.pbn", "board.lin", "board.svg"))
+    assert json.loads(call("convert", str(board), str(again), "--json").stdout)["boards"] == 1
+    assert '[Weather "rain"]' in again.read_text()
+    call("convert", str(again), str(lin))
+    assert "pc|C8|" in lin.read_text()
+    call("convert", f"{again}#7", str(svg))
+    assert svg.read_text().startswith("<svg")
+    failed = call("convert", str(board), str(tmp_path / "board.txt"))
+    assert failed.returncode == 2
+    assert "neither .pbn nor .lin" in failed.stderr
