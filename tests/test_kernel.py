@@ -438,8 +438,30 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_that_the_compiler_swallows_is_not_lost():
-    command = [sys.executable, "-c", SWALLOWED]
+WAITING = """
+import signal
+from kibitz import kernel
+
+def _raw_object_cache_notify():
+    signal.raise_signal(signal.SIGINT)
+    print("called back")
+
+try:
+    with kernel._interrupt_kept():
+        _raw_object_cache_notify()
+        print("compiled")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [(SWALLOWED, "compiled interrupted True"), (WAITING, "called back compiled interrupted")],
+    ids=["swallowed", "waiting"],
+)
+def test_an_interrupt_that_the_compiler_swallows_is_not_lost(program, said):
+    command = [sys.executable, "-c", program]
     restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, **restore)
-    assert done.stdout.split() == ["compiled", "interrupted", "True"]
+    assert done.stdout.split() == said.split()

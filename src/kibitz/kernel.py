@@ -146,9 +146,16 @@ def game(cls: _C) -> _C:
     return component(cls)
 
 
+_CALLBACKS = "_raw_object_cache_"
+"""How the names of the functions begin that LLVM calls."""
+
+
 @contextmanager
 def _interrupt_kept() -> Iterator[None]:
-    """Let no Ctrl-C get lost: the compiler swallows what is raised while it calls back into Python."""
+    """Let no Ctrl-C get lost: the compiler swallows what is raised while it calls back into Python.
+
+    It would also print it. So a Ctrl-C in a callback waits until the function is compiled.
+    """
     usual = signal.getsignal(signal.SIGINT)
     if not callable(usual) or threading.current_thread() is not threading.main_thread():
         yield
@@ -157,7 +164,10 @@ def _interrupt_kept() -> Iterator[None]:
 
     def note(number: int, frame: Any) -> None:
         seen.append(number)
-        usual(number, frame)
+        while frame is not None and not frame.f_code.co_name.startswith(_CALLBACKS):
+            frame = frame.f_back
+        if frame is None:
+            usual(number, frame)
 
     signal.signal(signal.SIGINT, note)
     try:
