@@ -93,3 +93,8 @@ def test_convert_keeps_what_it_does_not_know_and_draws(board, tmp_path):
     failed = call("convert", str(board), str(tmp_path / "board.txt"))
     assert failed.returncode == 2
     assert "neither .pbn nor .lin" in failed.stderr
+
+
+def test_advice_for_a_hand_that_is_not_given():
+    failed = call("advise", "bridge", "N:KQJ2.543.A32.T98 - - -")
+    assert (failed.returncode, "west is to play, and its hand is not given" in failed.stderr) == (3, True)

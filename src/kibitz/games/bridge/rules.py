@@ -32,6 +32,7 @@ import numpy as np
 
 from kibitz.belief import unseen
 from kibitz.bits import list_cards, random_card, random_subset, size
+from kibitz.errors import ParseError
 from kibitz.games import tricks
 from kibitz.games.bridge import auction, text
 from kibitz.games.bridge.score import duplicate_score
@@ -319,7 +320,11 @@ class Bridge(NamedTuple):
         board = solution.boards_of(game, words)[0]
         drawn = {name: getattr(game, name) for name in ("level", "strain", "declarer", "doubled")}
         known = {name: value for name, value in drawn.items() if value != ANY}
-        return files.position(board, game, **known)
+        state = files.position(board, game, **known)
+        record = state.record
+        if record.phase == PLAYING and game.blanks(record, np.int64(record.turn)) > 0:
+            raise ParseError(f"{text.SEATS[int(record.turn)]} is to play, and its hand is not given")
+        return state
 
     def note(game, state, words):
         """What the auction has told."""

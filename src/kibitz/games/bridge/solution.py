@@ -37,7 +37,7 @@ def boards_of(game: Any, text: str) -> list[Board]:
     if not chosen and wanted.strip().isdigit() and 1 <= int(wanted) <= len(boards):
         chosen = [boards[int(wanted) - 1]]
     if not chosen:
-        raise InputError(f"{path} has no board {wanted.strip()}; it has {len(boards)}")
+        raise InputError(f"{path} has no board {wanted.strip()}; it has {len(boards)} boards")
     return chosen[:1]
 
 
