@@ -332,6 +332,29 @@ def test_declarer_and_defenders_want_opposite_things():
         assert best == (max(shares) if seat == 2 else min(shares))
 
 
+def test_a_defender_counts_his_own_tricks_in_an_ending():
+    """Cards that are in no hand were played before, and nobody knows who took those tricks."""
+    state = ending("S2 S3", "SA SK", "S4 S5", "S6 S7", turn=1)
+    found = kibitz.advise(state.view(), "pimc:5", 1)
+    assert {row.value for row in found.rows} == {2.0}
+
+
+def test_deals_that_become_too_rare_end_the_search(monkeypatch):
+    """The second time no deal is found that agrees: what was solved before counts."""
+    from kibitz.agents import bridge
+
+    state, draw, calls = played_down(4, 4), bridge.draw_worlds, []
+
+    def rarely(*arguments):
+        draw(*arguments)
+        calls.append(arguments)
+        arguments[5][:] = len(calls) == 1
+
+    monkeypatch.setattr(bridge, "draw_worlds", rarely)
+    assert kibitz.advise(state.view(), "pimc:10000", 1).worlds == len(calls[0][4])
+    assert len(calls) == 2
+
+
 def test_duplicate_scoring_values_scores():
     rules = games.load("bridge:scoring=duplicate,level=4,strain=spades")
     state = played_down(6, 4, rules)

@@ -13,7 +13,7 @@ from kibitz.games.tichu import combinations as c
 from kibitz.games.tichu.text import card_text, parse_play, play_text
 from kibitz.kernel import entry
 from kibitz.position import State, deal
-from kibitz.testing import check_game, check_hidden
+from kibitz.testing import check_agent, check_game, check_hidden
 
 
 @entry
@@ -271,6 +271,11 @@ def test_the_rules_pass_all_checks():
 
 def test_nothing_hidden_reaches_an_agent():
     check_hidden(MiniTichu(), ("random", "flat:20", "ismcts:30", "determinized:20,trees=2"), n=1)
+
+
+def test_whole_paths_hold_plays_of_many_cards():
+    """A play is a number of up to sixty bits, also where a path is kept as a line of moves."""
+    check_agent("uct:200,expand=path", MiniTichu(), 1)
 
 
 def test_the_example_of_the_thesis():

@@ -90,7 +90,9 @@ class Pimc(Searcher):
             n = min(self.iterations - len(tricks), max(_FIRST_LOOK, 8 * (os.cpu_count() or 1)))
             worlds, kept = np.zeros(n, game.state), np.zeros(n, np.bool_)
             draw_worlds(game, drawn, view.array, view.seat, worlds, kept, rng)
-            if not len(tricks) and not kept.any():
+            if not kept.any():
+                if len(tricks):
+                    break  # such deals are too rare to look for more
                 raise InputError(
                     f"no deal was found that agrees with the cards seen and with the auction "
                     f"({promises_text(view.record)}); widen what it has told"
@@ -132,12 +134,12 @@ class Pimc(Searcher):
 
     def _values(self, view: View, tricks: NDArray[np.float64]) -> NDArray[np.float64]:
         """The points of the mover's side at the end, as the game counts them."""
-        final = self._final(view, tricks)
-        is_declarer = view.game.team(view.seat) == view.game.team(int(view.record.declarer))
+        side = int(view.game.team(view.seat))
         if view.game.scoring == DUPLICATE:
             scores = np.array([duplicate_score(view.record, made) for made in range(14)], float)
-            return scores[final.astype(int)] * (1 if is_declarer else -1)
-        return final if is_declarer else 13 - final
+            is_declarer = side == view.game.team(int(view.record.declarer))
+            return scores[self._final(view, tricks).astype(int)] * (1 if is_declarer else -1)
+        return int(view.game.made(view.record, side)) + tricks
 
     def _wish(self, view: View, tricks: NDArray[np.float64]) -> NDArray[np.float64]:
         """What is to be as large as possible; tricks decide between cards that are equal otherwise."""

@@ -462,9 +462,8 @@ class TreeSearch(Searcher):
 
         Most of a path is never visited again. A proof must reach every node of it, so it is grown then.
         """
-        counted = (
-            self.time is None and not self.keep and not self.each
-        )  # so that there is a line for every play
+        # There must be a line for every play.
+        counted = self.time is None and not self.keep and not self.each
         known = self.worlds in ("one", "many", "true")
         return self.expand == "path" and counted and known and self.backup != "proved"
 

@@ -90,7 +90,7 @@ class Buffers(NamedTuple):
     path: NDArray[np.int64]
     values: NDArray[np.float64]
     sums: NDArray[np.float64]
-    lines: NDArray[np.int16]  # [play, ply]: moves of whole plays, for paths that are grown when needed
+    lines: NDArray[np.int64]  # [play, ply]: moves of whole plays, for paths that are grown when needed
     results: NDArray[np.float64]  # [play, seat]
 
 
@@ -106,7 +106,7 @@ def buffers(game: Any, capacity: int, lines: int = 0) -> Buffers:
         np.zeros(2 * game.max_plies + 2, np.int64),
         np.zeros(2 * game.seats),
         np.zeros(game.seats),
-        np.zeros((lines, game.max_plies), np.int16),
+        np.zeros((lines, game.max_plies), np.int64),
         np.zeros((lines, game.seats)),
     )
 
