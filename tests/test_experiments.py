@@ -90,7 +90,7 @@ MISTAKES = {
         "file.toml: games = 1.5 cannot be used; games is a whole number",
     ),
     "a number of games in words": (
-        BASE + 'games = "8"', 3, "match.other: games = '8' cannot be used; games is a whole number",
+        BASE + 'games = "8"', 3, "match.other: games = '8' cannot be used; games is a number or a list",
     ),
     "true is no number": (BASE + row("agent = true"), 3, "row 1: agent = True cannot be used"),
     "a number": (
@@ -321,6 +321,8 @@ MISTAKES = {
     "quick games in words": (TOP + A + 'quick_games = "few"', 3, "match.a: quick_games = 'few' cannot be"),
     "half a quick game": (TOP + A + "quick_games = 2.5", 3, "match.a: quick_games = 2.5 cannot be used"),
     "fewer than no quick games": (TOP + A + "quick_games = -2", 3, "match.a: quick_games = -2 cannot be"),
+    "half a game": (TOP + GRID + "games = [4, 2.5, 2]", 3, "match.g: games = 2.5 cannot be used; give whole"),
+    "no games of one cell": (TOP + GRID + "games = [4, 2, 0]", 3, "match.g: games = 0 cannot be used"),
     "quick games of other cells": (
         TOP + GRID + "quick_games = [4, 2]", 3, "match.g: quick_games has 2 numbers for 3 cells of g",
     ),
@@ -983,6 +985,9 @@ def test_how_many_games_are_played():
     grid = TOP + GRID + "games = 50\nquick_games = [40, 0, 4]\n"
     assert games(grid, quick=True) == [40, 6, 4]  # 0: as at the top
     assert games(grid, scale=1) == [50] * 3
+    grid = TOP + GRID + "games = [50, 20, 8]\n"
+    assert games(grid) == [50, 20, 8]
+    assert games(grid, scale=0.5) == [26, 10, 4]
 
 
 def test_quick_sizes_of_matches_are_noted():
@@ -1682,9 +1687,14 @@ def test_the_published_figures_of_snelleman():
 def test_sizes_of_the_published_snelleman():
     experiment = experiments.published("snelleman")
     full = {
-        grid.name: order.deals * order.match.games_a_deal for grid, _, order in orders(experiment, 1.0, 1)
+        (grid.name, values.get("n")): order.deals * order.match.games_a_deal
+        for grid, values, order in orders(experiment, 1.0, 1)
     }
-    assert set(full.values()) == {10_000, 1_000_000}
+    assert set(full.values()) == {1_000, 10_000, 1_000_000}
+    # As published, but for the largest budget.
+    assert {key for key, games in full.items() if games == 1_000} == {
+        (name, 10_000) for name in ("mcts", "mcts-rule-based", "mc", "mc-mcts")
+    }
     assert experiment.factor(1.0, False) == 1
     quick = orders(replace(experiment, is_quick=True), experiment.factor(None, True), 1)
     assert all(order.deals * order.match.games_a_deal <= 20_000 for _, _, order in quick)

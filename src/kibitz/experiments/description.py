@@ -74,8 +74,9 @@ class MatchGrid:
     """One agent per seat or team, the last one fills the rest; `{n}` stands for a value of the grid."""
     game: str = ""
     """The game; the experiment's, if not said."""
-    games: int = 0
-    """Of every cell, rounded up to whole deals; the experiment's, if not said."""
+    games: Any = 0
+    """Of every cell, rounded up to whole deals: a number, or a list in the order of the grid; the
+    experiment's, if not said."""
     quick_games: Any = 0
     """With --quick: a number, or a list in the order of the grid; as at the top, if not said."""
     seed: int = 0
@@ -465,12 +466,12 @@ def _check_tournament(tournament: Tournament, seed: int, where: str) -> None:
 def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
     if not grid.game:
         raise ParseError(f'{where} has no game; write game = "briskola", here or for all matches at the top')
-    _check_games(grid.games, "games", where)
-    for games in flat(grid.quick_games):
-        if not isinstance(games, int):
-            raise ParseError(f"{where}: quick_games = {games} cannot be used; give whole numbers")
-        _check_games(games, "quick_games", where, least=0)
-    _check_cells(grid.quick_games, "quick_games", grid, where)
+    for key, given, least in (("games", grid.games, 1), ("quick_games", grid.quick_games, 0)):
+        for games in flat(given):
+            if not isinstance(games, int):
+                raise ParseError(f"{where}: {key} = {games} cannot be used; give whole numbers")
+            _check_games(games, key, where, least)
+        _check_cells(given, key, grid, where)
     if grid.until not in ("", "decided"):
         raise ParseError(f"{where}: until = '{grid.until}' cannot be used; write until = \"decided\"")
     if grid.until and grid.judged:

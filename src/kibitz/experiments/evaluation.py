@@ -217,11 +217,11 @@ def orders(experiment: Experiment, factor: float, seed: int) -> list[tuple[Match
     """All matches of an experiment at a size: grid, values, order."""
     found = []
     for grid in experiment.grids():
-        quick = flat(grid.quick_games)
+        full, quick = flat(grid.games), flat(grid.quick_games)
         for i, values in enumerate(grid.cells):
             match = grid.match(values, seed)
             own = quick[i % len(quick)] if experiment.is_quick else 0
-            deals = match.deals_for(max(1, own or round(grid.games * factor)))
+            deals = match.deals_for(max(1, own or round(full[i % len(full)] * factor)))
             found.append((grid, values, Order(match, deals, bool(grid.until))))
     return found
 
