@@ -829,6 +829,34 @@ def _must_be_writable(path: Path) -> None:
 
 
 @app.command()
+def learn(
+    game: GameArgument,
+    agent: Annotated[str, typer.Argument(help="Who plays, against itself.")],
+    out: Annotated[
+        Path, typer.Option(help="The file for the counters, .npz; what it holds is gone on with.")
+    ],
+    rounds: Annotated[int, typer.Option(min=1, help="Games to learn from, in all.")] = 10_000,
+    seed: Seed = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one, if not said.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Learn the counters of belief=counters from games of an agent against itself.
+
+    Example: kibitz learn mini-tichu castelein-mc --rounds 1000 --out counters.npz
+    """
+    from kibitz.arena import learning
+
+    _must_be_writable(out)
+    story = _story()
+    learned = learning.learn(game, agent, rounds, out, seed, jobs, story.progress("games"))
+    story.close()
+    if as_json:
+        _document("counters", learned.to_dict())
+    else:
+        _table(*learned.table())
+
+
+@app.command()
 def bench(
     game: GameArgument = "briskola",
     seconds: Annotated[float, typer.Option(min=0.01, help="Time for one measurement.")] = 0.5,

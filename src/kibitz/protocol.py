@@ -35,6 +35,9 @@ CHANCE = -1
 SILENT = -1
 """The label of a move from which an observer learns nothing."""
 
+UNNOTICED = -2
+"""The label of a move of which an observer does not even know that it was due."""
+
 
 class Game(Protocol):
     """A game: its parameters, and its methods. `REQUIRED` names what every game must have.
@@ -97,6 +100,20 @@ class Game(Protocol):
     def likelihood(self, world: Any, seat: int) -> float:
         """How well a world of `seat`'s view explains what the others have done, up to a factor."""
 
+    situations: ClassVar[int]
+    """How many situations `lesson` tells apart; 0, if nothing is learned."""
+
+    def lesson(self, state: Any, moves: Any) -> int:
+        """What a position of a finished game teaches: twice the number of its situation, plus 1 if what
+        `predict` foresees is so in it; −1: nothing. `moves` is a buffer.
+        """
+
+    def predict(self, view: Any, seat: int, move: int, chances: Any, moves: Any, rng: Any) -> None:
+        """Fill some blanks of a view before the rest is dealt, as can be expected after `seat`'s `move`.
+
+        `chances` says for every situation how often it was so in the games learned from.
+        """
+
     def team(self, seat: int) -> int:
         """The number of the side that `seat` plays for."""
 
@@ -116,7 +133,8 @@ class Game(Protocol):
         """A code of all that `observer` learns from `move`, asked before it is played.
 
         A public move is its own label. A move that reveals more to the observer (a card that it
-        draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`.
+        draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`; one that
+        nobody else knows to have been due (a bomb that is not played) is `UNNOTICED`.
         """
 
     def playout_move(self, state: Any, moves: Any, rng: Any) -> int:
@@ -203,6 +221,15 @@ def likelihood(game, world, seat):
     return 1.0
 
 
+def lesson(game, state, moves):
+    """Nothing is learned."""
+    return -1
+
+
+def predict(game, view, seat, move, chances, moves, rng):
+    """Nothing is foreseen."""
+
+
 def tally(game, state, out):
     """Nothing but the score is counted."""
 
@@ -281,7 +308,7 @@ def move_text(game, move):
 
 def tell(game, state, move, observer):
     """The move, unless the observer learns nothing of it."""
-    return "" if game.label(state, move, observer) == SILENT else game.move_text(move)
+    return "" if game.label(state, move, observer) in (SILENT, UNNOTICED) else game.move_text(move)
 
 
 def parse_move(game, text):
@@ -328,6 +355,8 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             label,
             alike,
             likelihood,
+            lesson,
+            predict,
             possible,
             grant,
             worlds_left,
@@ -341,6 +370,7 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
 
 ATTRIBUTES: dict[str, Any] = {
     "plan": np.dtype([("nothing", "i1")]),
+    "situations": 0,
     "choices": {},
     "help": {},
     "expert": None,

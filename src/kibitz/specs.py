@@ -57,11 +57,16 @@ class Option:
     def _fits(self, value: Any) -> bool:
         if isinstance(value, str) or value in self.choices:
             return True
-        if self.choices and self.kind is not float:
+        if self.choices and not self._takes_numbers_too:
             return False
         finite = math.isfinite(value)
         above = self.least is None or value >= self.least
         return finite and above and (self.most is None or value <= self.most)
+
+    @property
+    def _takes_numbers_too(self) -> bool:
+        """Whether words are allowed beside numbers, not instead of them."""
+        return self.kind is float or (self.kind is int and self.least is not None)
 
     @property
     def takes(self) -> str:
@@ -71,7 +76,7 @@ class Option:
             return "true or false"
         if self.kind is Duration:
             return "a time such as 200ms, 1.5s or 1m"
-        if self.choices and self.kind is not float:
+        if self.choices and not self._takes_numbers_too:
             return words
         number = {int: "a whole number", float: "a number", str: "a text"}[self.kind or str]
         if self.least is not None and self.most is not None:

@@ -125,7 +125,9 @@ SETTINGS: dict[str, Setting] = {
         "Snelleman 2020: Monte Carlo bidding, a tree over possible cards valued by the scoreboard",
     ),
     "castelein-random": Setting(
-        PolicyPlayer, {"sense": 0.0}, "Castelein 2017: any legal play of Tichu, cards told apart"
+        "kibitz.agents.castelein:CasteleinRandom",
+        {},
+        "Castelein 2017: any legal play of Tichu, cards told apart",
     ),
     "castelein-mc": Setting(
         FlatMonteCarlo,

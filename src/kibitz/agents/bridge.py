@@ -65,7 +65,9 @@ class Pimc(Searcher):
     top: float = 1.0
     playout: float = 0.0
     endings: int = 0
-    belief: int = 0
+    belief: int | str = 0
+    lessons: int = 0
+    learned: str = ""
     progress: Callable[[int, int], None] | None = field(default=None, repr=False, compare=False)
     """Called with (deals solved, deals in all)."""
 

@@ -262,6 +262,8 @@ class Match:
         for agent in agents:  # what their names stand for today
             values = {f.name: getattr(agent, f.name) for f in fields(agent) if f.name[0] != "_"}  # type: ignore[arg-type]
             digest.update(repr((type(agent).__qualname__, sorted(values.items()))).encode())
+            if hasattr(agent, "knowledge"):
+                digest.update(agent.knowledge(self.rules))
         return digest.hexdigest()[:16]
 
     def __getstate__(self) -> dict[str, Any]:

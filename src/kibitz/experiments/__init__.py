@@ -18,7 +18,7 @@ from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
 
-PUBLISHED = ("karamatic", "snelleman", "mckay")
+PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
 """The experiments that come with Kibitz, by the names of their files in `published/`."""
 
 NEXT = (

@@ -22,6 +22,7 @@ GAMES = {
     "briskola": "kibitz.games.briskola.rules:Briskola",
     "bridge": "kibitz.games.bridge.rules:Bridge",
     "mini-tichu": "kibitz.games.mini_tichu.rules:MiniTichu",
+    "tichu": "kibitz.games.tichu.rules:Tichu",
     "diminishing-bridge": "kibitz.games.diminishing_bridge.rules:DiminishingBridge",
 }
 """Name → module:class of the games that come with Kibitz."""

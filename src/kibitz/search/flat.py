@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kibitz.kernel import entry
 from kibitz.search.objective import play_out
-from kibitz.search.worlds import draw_world
+from kibitz.search.worlds import are_foreseen, deal_for_move, draw_world
 
 
 @entry
@@ -15,7 +15,11 @@ def sample(game, objective, policy, root, seat, playouts, worlds, world, moves, 
         game.legal(root[0], moves)  # playouts use the same buffer
         move = moves[i]
         for _ in range(playouts):
-            draw_world(game, worlds, root, seat, world, rng)
+            if are_foreseen(worlds):
+                world[0] = root[0]
+                deal_for_move(game, worlds, seat, move, world, moves, rng)
+            else:
+                draw_world(game, worlds, root, seat, world, rng)
             game.play(world[0], move)
             play_out(game, policy, world[0], moves, rng)
             objective.value(game, world[0], values)

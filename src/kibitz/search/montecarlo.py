@@ -14,17 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import kernel
-from kibitz.errors import Unsupported
+from kibitz.belief import counters
+from kibitz.errors import BadOption, Unsupported
 from kibitz.kernel import entry
 from kibitz.position import View
+from kibitz.protocol import UNNOTICED
 from kibitz.rng import stream
 from kibitz.search import exact, flat, tree
 from kibitz.search.advice import Advice, Row
 from kibitz.search.objective import Habit, Playout, Score, score
-from kibitz.search.worlds import Worlds, begin, memory_for_worlds, one_world
+from kibitz.search.worlds import NOTHING_LEARNED, Worlds, begin, memory_for_worlds, one_world
 from kibitz.specs import Duration, Option
 
 OBJECTIVES = {"points": 0.0, "wins": 1.0}
+COUNTERS = "counters"
 PLAYOUTS = {"random": 0.0, "sensible": 1.0}
 SELECT = {"ucb1": tree.UCB1, "ucb1-tuned": tree.UCB1_TUNED, "greedy": tree.GREEDY}
 EXPAND = {
@@ -192,12 +195,19 @@ class Searcher:
     endings: int = option(
         0, "solve a position exactly when at most so many worlds are left; 0: never", least=0
     )
-    belief: int = option(
+    belief: int | str = option(
         0,
         "deal so many worlds beforehand and draw them by how well they explain what the others did; "
-        "0: all worlds are alike",
+        "counters: deal for every move by what finished games have taught; 0: all worlds are alike",
+        kind=int,
+        choices=(COUNTERS,),
         least=0,
         most=10**6,
+    )
+    lessons: int = option(0, "with belief=counters: as learned from so many games; 0: from all", least=0)
+    learned: str = option(
+        "",
+        "with belief=counters: whose they are, a name or a file of `kibitz learn`; nothing: the agent's own",
     )
     spec: str = ""
     cheating: bool = False
@@ -220,11 +230,31 @@ class Searcher:
                 f"objective={self.objective} is not known to {type(game).__name__}; it has points, wins and "
                 f"{own}"
             )
-        if self.belief and "likelihood" in game.defaulted:
+        if self.belief != COUNTERS and (self.lessons or self.learned):
+            raise BadOption("lessons and learned tell which counters to use; add belief=counters")
+        if self.belief == COUNTERS:
+            self._chances(game)
+        elif self.belief and "likelihood" in game.defaulted:
             raise Unsupported(
                 f"{type(game).__name__} does not say how likely worlds are (method 'likelihood'); leave "
                 f"belief out"
             )
+
+    def _chances(self, game: Any) -> NDArray[np.float64]:
+        """What the counters have learned, if they are asked for."""
+        if self.belief != COUNTERS:
+            return NOTHING_LEARNED
+        if "predict" in game.defaulted or "lesson" in game.defaulted:
+            raise Unsupported(
+                f"{type(game).__name__} learns nothing from finished games (methods 'lesson' and 'predict'); "
+                f"leave belief=counters out"
+            )
+        whose = self.learned or self.spec.partition(":")[0]
+        return self._kept("chances", game, lambda: counters.find(game, whose).chances(self.lessons))
+
+    def knowledge(self, game: Any) -> bytes:
+        """What decides its moves beside code and options: what it has learned."""
+        return self._chances(game).tobytes()
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
@@ -282,7 +312,10 @@ class Searcher:
 
     def _worlds(self, view: View, name: str, rng: Any) -> Worlds:
         """The worlds of a decision, ready to be drawn."""
-        kept = self._kept(name, view.game, lambda: memory_for_worlds(view.game, self.belief))
+        pool = 0 if self.belief == COUNTERS else int(self.belief)
+        kept = self._kept(
+            name, view.game, lambda: memory_for_worlds(view.game, pool, self._chances(view.game))
+        )
         begin(view.game, kept, view.array, view.seat, rng)
         return kept
 
@@ -399,7 +432,7 @@ class TreeSearch(Searcher):
 
     def learn(self, label: int) -> None:
         """Walk into the kept trees along what the seat has seen; a path never tried is forgotten."""
-        if self._trees is None:
+        if self._trees is None or label == UNNOTICED:
             return
         for thread, old in enumerate(self._trees):
             new = self._spare.pop(thread, None) or tree.Buffers(*(np.zeros_like(array) for array in old))
@@ -427,6 +460,10 @@ class TreeSearch(Searcher):
                 )
         if self.keep and hidden and self.worlds not in ("fresh", "true"):
             raise Unsupported(f"keep=true cannot keep trees with worlds={self.worlds}; choose worlds=fresh")
+        if self.belief == COUNTERS and self.worlds != "fresh":
+            raise Unsupported(
+                f"belief=counters deals for every move, not with worlds={self.worlds}; choose worlds=fresh"
+            )
         if self.keep and self.merge:
             raise Unsupported("keep=true must tell moves apart; choose merge=false")
         if self.prune and "promising" in game.defaulted:

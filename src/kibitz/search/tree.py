@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.kernel import entry, kernel
-from kibitz.protocol import awaits_move
+from kibitz.protocol import UNNOTICED, awaits_move
 from kibitz.rng import below
 from kibitz.search.objective import play_out
-from kibitz.search.worlds import draw_world
+from kibitz.search.worlds import are_foreseen, deal_for_move, deal_rest, draw_world
 
 FRESH, GIVEN, POSSIBLE = 0, 1, 2
 UCB1, UCB1_TUNED, GREEDY = 0, 1, 2
@@ -326,7 +326,7 @@ def play_along(game, tree, leaf, ply, rng):
 
 
 @kernel
-def walk(game, options, tree, seat, rng):
+def walk(game, options, tree, worlds, seat, rng):
     """Walk from the root to a leaf of the tree; the number of nodes on the path."""
     state = tree.positions[0]
     node, depth = ROOT, 1
@@ -347,6 +347,11 @@ def walk(game, options, tree, seat, rng):
                 child, move, is_new = try_new(game, options, tree, node, n, rng)
             else:
                 child, move, is_new = choose(game, options, tree, node, n, rng)
+        if depth == 1 and are_foreseen(worlds):  # own moves are known before the cards are dealt
+            if child == NO_NODE:
+                deal_rest(game, worlds, seat, tree.positions, rng)
+            else:
+                deal_for_move(game, worlds, seat, move, tree.positions, tree.moves, rng)
         if child == NO_NODE:
             break
         tree.path[depth] = child
@@ -357,7 +362,7 @@ def walk(game, options, tree, seat, rng):
             game.grant(state, move, rng)
         learned = game.label(state, move, seat) if options.observe else move
         game.play(state, move)
-        if learned != move:
+        if learned != move and learned != UNNOTICED:
             key = -2 - learned
             behind = find(tree, node, key)
             if behind == NO_NODE:
@@ -370,7 +375,7 @@ def walk(game, options, tree, seat, rng):
             depth += 1
         if is_new and (options.lazy or options.expand < EXPAND_PATH):
             break
-        node = child
+        node = child if learned != UNNOTICED else node  # the searcher is where it was
     return depth
 
 
@@ -483,11 +488,11 @@ def prove(game, objective, options, tree, node, owner):
 @kernel
 def iterate(game, objective, policy, options, root, seat, tree, worlds, rng):
     """One iteration from the view (or world) `root`."""
-    if options.worlds == FRESH:
+    if options.worlds == FRESH and not are_foreseen(worlds):
         draw_world(game, worlds, root, seat, tree.positions, rng)
     else:
         tree.positions[0] = root[0]
-    depth = walk(game, options, tree, seat, rng)
+    depth = walk(game, options, tree, worlds, seat, rng)
     leaf = tree.nodes[tree.path[depth - 1]]
     is_exact = leaf.proved == 1 or not awaits_move(game, tree.positions[0])
     if leaf.proved == 1:

@@ -2,7 +2,8 @@
 
 Every world that agrees with a view is as likely as any other, as far as the rules go. What others
 have done tells more: who bids high has high cards. With a pool, some worlds are dealt beforehand and
-weighted by the game's `likelihood`, and each iteration draws one of them by its weight.
+weighted by the game's `likelihood`, and each iteration draws one of them by its weight. With learned
+chances, a world is dealt for a move: the game first fills in what can be expected after it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ class Worlds(NamedTuple):
     plan: NDArray[Any]  # [what all worlds of the view have in common]
     pool: NDArray[Any]  # none: every world is dealt anew
     odds: NDArray[np.float64]  # cumulated weights of the pool
+    chances: NDArray[np.float64]  # what was learned for `predict`, of every situation; none: nothing
 
 
-def memory_for_worlds(game: Any, pool: int) -> Worlds:
+NOTHING_LEARNED = np.zeros(0)
+
+
+def memory_for_worlds(game: Any, pool: int, chances: NDArray[np.float64] = NOTHING_LEARNED) -> Worlds:
     """Memory for the worlds of `game`, `pool` of them dealt beforehand."""
-    return Worlds(np.zeros(1, game.plan), np.zeros(pool, game.state), np.zeros(pool))
+    return Worlds(np.zeros(1, game.plan), np.zeros(pool, game.state), np.zeros(pool), chances)
 
 
 @kernel
@@ -60,6 +65,26 @@ def draw_world(game, worlds, view, seat, into, rng):
         else:
             low = middle + 1
     into[0] = worlds.pool[low]
+
+
+@kernel
+def are_foreseen(worlds):
+    """Whether worlds are dealt for a move, by learned chances."""
+    return len(worlds.chances) > 0
+
+
+@kernel
+def deal_for_move(game, worlds, seat, move, into, moves, rng):
+    """Make the view in `into[0]` a random world as it can be expected when `seat` makes `move`."""
+    game.predict(into[0], seat, move, worlds.chances, moves, rng)
+    deal_rest(game, worlds, seat, into, rng)
+
+
+@kernel
+def deal_rest(game, worlds, seat, into, rng):
+    """Fill all blanks that are left in `into[0]`: fewer than when the decision began."""
+    game.prepare(into[0], seat, worlds.plan[0])
+    game.sample(into[0], seat, worlds.plan[0], rng)
 
 
 @entry

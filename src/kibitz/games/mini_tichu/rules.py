@@ -5,7 +5,8 @@ followed by a higher combination of the same kind and number of cards, by a bomb
 does not end one's part in it. When all others have passed, the last player takes the trick and leads.
 The round ends when both partners of a side have no cards left.
 
-A position is described in `kibitz.games.tichu.round`; `phase` is `DEALING`, `PLAYING` or `OVER`.
+A position is described in `kibitz.games.tichu.round`; `phase` is `DEALING`, `PLAYING` or `OVER`, and `ply`
+tells how many moves have been made.
 
 K. Castelein, *Determinization for Monte Carlo Tree Search in the Card Game Tichu*, Leiden 2017.
 """
@@ -18,7 +19,7 @@ import numpy as np
 
 from kibitz.belief import unseen
 from kibitz.bits import size
-from kibitz.games.tichu import text
+from kibitz.games.tichu import prediction, text
 from kibitz.games.tichu.combinations import (
     DECK,
     DOG,
@@ -28,6 +29,7 @@ from kibitz.games.tichu.combinations import (
     list_answers,
     list_leads,
 )
+from kibitz.games.tichu.margin import ahead, margin
 from kibitz.games.tichu.round import (
     FIELDS,
     begin_play,
@@ -40,6 +42,7 @@ from kibitz.games.tichu.round import (
     put_down,
     take_trick,
 )
+from kibitz.games.tichu.sense import promising_plays, sensible_play, without_suits
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE
 
@@ -53,10 +56,13 @@ class MiniTichu(NamedTuple):
     seats: int = 4
     phoenix_led: int = 1
 
-    state = np.dtype(list(FIELDS), align=True)
+    state = np.dtype([*FIELDS, ("ply", "i2")], align=True)
     max_moves = 2560
     max_plies = 256
+    objectives = {"margin": margin, "ahead": ahead}
+    expert = "ismcts:4000,objective=ahead,playout=sensible,c=0.6,merge=true,prune=true"
     plan = unseen.PLAN
+    situations = prediction.SITUATIONS
     choices = {"seats": (4,), "phoenix_led": {"0.5": 1, "1.5": 3}}
     help = {"phoenix_led": "what the Phoenix counts when it is led alone: below the Mah Jong, or above"}
 
@@ -86,6 +92,7 @@ class MiniTichu(NamedTuple):
     def play(game, state, move):
         """Put down a combination, or pass."""
         seat = np.int64(state.turn)
+        state.ply += 1
         if move != PASS:
             put_down(state, seat, move, game.phoenix_led)
             if state.left[seat] == 0 and go_out(state, seat):
@@ -108,7 +115,7 @@ class MiniTichu(NamedTuple):
     def returns(game, state, out):
         """The points of each side; before the end, of the tricks that it has taken."""
         if state.phase == OVER:
-            count_round(state, out)
+            out[0], out[1] = count_round(state)
         else:
             for side in range(2):
                 out[side] = state.won[side] + state.won[partner(side)]
@@ -117,6 +124,19 @@ class MiniTichu(NamedTuple):
     def score_range(game):
         """The Phoenix may be all that a side takes."""
         return -25.0, 200.0
+
+    # --- how it is played well ---
+
+    def sensible_move(game, state, moves, rng):
+        return sensible_play(state, moves, rng)
+
+    def promising(game, state, moves):
+        """Of plays that are equal but for suits one, if it is not much worse than the sensible one."""
+        return promising_plays(state, moves, game.legal(state, moves))
+
+    def alike(game, state, move):
+        """Plays of the same ranks that leave the same bombs."""
+        return without_suits(state.hands[state.turn], move)
 
     # --- what a seat sees ---
 
@@ -144,6 +164,14 @@ class MiniTichu(NamedTuple):
     def sample(game, view, seat, plan, rng):
         """Deal the unseen cards."""
         unseen.deal(plan, view.hands, 4, rng)
+
+    def lesson(game, state, moves):
+        """Whether the next player can beat what lies on the table."""
+        return prediction.lesson(state, np.int64(state.ply) - 1, moves)
+
+    def predict(game, view, seat, move, chances, moves, rng):
+        """Give the next player a higher combination as often as learned."""
+        prediction.predict(game, view, seat, move, np.int64(view.ply), chances, moves, rng)
 
     # --- how people see it ---
 

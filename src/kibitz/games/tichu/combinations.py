@@ -70,6 +70,12 @@ def of_rank(cards, rank):
 
 
 @kernel
+def rank_mask(rank):
+    """All cards of a rank from 2 on."""
+    return np.int64(15) << np.int64(4 * (rank - 1))
+
+
+@kernel
 def occupied(cards):
     """One bit for every rank from the 1 on of which there is a card, four bits apart."""
     cards = cards & ~_SPECIAL | cards & MAH_JONG
@@ -225,7 +231,7 @@ def list_bombs(hand, length, height, plays, n):
     """Four of a kind and straight flushes that beat a bomb of so many cards and height; 0: any."""
     for rank in range(2, ACE + 1):
         if of_rank(hand, rank) == 15 and (length < 4 or (length == 4 and 2 * rank > height)):
-            plays[n] = np.int64(15) << np.int64(4 * (rank - 1))
+            plays[n] = rank_mask(rank)
             n += 1
     for suit in range(4):
         for start in range(2, ACE - 3):
@@ -238,6 +244,26 @@ def list_bombs(hand, length, height, plays, n):
                     n += 1
                 rank += 1
     return n
+
+
+@kernel
+def has_bomb(hand, length, height):
+    """Whether there is one that beats a bomb of so many cards and height; 0: any."""
+    cards = hand & ~_SPECIAL
+    fours = cards & cards >> 1 & cards >> 2 & cards >> 3 & _ONES
+    if length < 4 and fours != 0:
+        return True
+    if length == 4 and fours >> np.int64(4 * (height // 2)) != 0:
+        return True
+    # Bits where a flush of so many cards begins, all suits at once.
+    flushes = cards & cards >> 4 & cards >> 8 & cards >> 12 & cards >> 16
+    for n_cards in range(6, length + 1):
+        flushes &= cards >> np.int64(4 * (n_cards - 1))
+    if length < 5:
+        return flushes != 0
+    if flushes >> np.int64(4 * (height // 2 - length + 1)) != 0:
+        return True
+    return flushes & cards >> np.int64(4 * length) != 0
 
 
 @kernel

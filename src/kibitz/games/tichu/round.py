@@ -112,7 +112,7 @@ def lead_from(state, seat):
 @kernel
 def go_out(state, seat):
     """A seat has played its last card; whether its partner has too, which ends the round."""
-    place = 1
+    place = np.int64(1)
     for other in range(4):
         place += np.int64(state.finished[other] != 0)
     state.finished[seat] = place
@@ -130,21 +130,24 @@ def is_double_victory(state):
 
 
 @kernel
-def count_round(state, out):
+def count_round(state):
     """The points of both sides at the end of a round: 200 for going out first and second, else the cards.
 
     The last seat's hand goes to its opponents, its tricks to the seat that went out first.
     """
-    first, left_over = 0, -1
+    first, left_over = 0, 0
     for seat in range(4):
         if state.finished[seat] == 1:
             first = seat
         if state.finished[seat] == 0:
             left_over = seat
-    out[0] = out[1] = 0.0
     if is_double_victory(state):
-        out[first & 1] = DOUBLE_VICTORY
-        return
+        return (DOUBLE_VICTORY, 0) if first & 1 == 0 else (0, DOUBLE_VICTORY)
+    even, odd = np.int64(0), np.int64(0)
     for seat in range(4):
-        out[(first if seat == left_over else seat) & 1] += state.won[seat]
-    out[1 - (left_over & 1)] += points(state.hands[left_over])
+        if (first if seat == left_over else seat) & 1 == 0:
+            even += state.won[seat]
+        else:
+            odd += state.won[seat]
+    in_hand = points(state.hands[left_over])
+    return (even, odd + in_hand) if left_over & 1 == 0 else (even + in_hand, odd)
