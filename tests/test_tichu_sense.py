@@ -157,7 +157,7 @@ def test_its_plays_are_legal():
 
 def test_nothing_hidden_reaches_it():
     """Nor a search that prunes and plays out by it."""
-    search = MiniTichu.expert.replace("4000", "40")
+    search = "ismcts:40,playout=sensible,merge=true,prune=true"
     check_hidden(MiniTichu(), ("rule-based", "castelein-random:blind=true", search), n=1)
 
 
