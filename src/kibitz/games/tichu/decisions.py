@@ -42,10 +42,10 @@ def is_worth_grand_tichu(state, seat):
 
 
 @kernel
-def card_to_give(hand, kept, is_partner, plays):
+def card_to_give(kept, is_partner, plays):
     """To opponents the card that the hand misses least; to the partner a high one that it hardly misses.
 
-    `kept` are the cards of the hand that have not been put aside yet.
+    `kept` is the hand without what has been put aside already.
     """
     best, best_value = lowest(kept), -math.inf
     cards = kept

@@ -446,8 +446,7 @@ class Tichu(NamedTuple):
             return np.int64(GRAND_TICHU if is_worth_grand_tichu(state, seat) else NO_CALL)
         if state.phase == EXCHANGE:
             given = game.given_by(state, seat)
-            kept = state.hands[seat] & ~given
-            return GIVE + card_to_give(state.hands[seat], kept, size(given) == 1, moves)
+            return GIVE + card_to_give(state.hands[seat] & ~given, size(given) == 1, moves)
         if state.phase == WISHING:
             return WISH + rank_to_wish(state, seat)
         if state.phase == GIVING:
