@@ -1636,7 +1636,9 @@ def small_snelleman():
         assert old in text
         text = text.replace(old, new)
     text = re.sub(r"\nquick_games = .*", "", text)
-    return experiments.read(re.sub(r"\ngames = 1000000", "", text), "snelleman.toml")
+    experiment = experiments.read(re.sub(r"\ngames = (1000000|\[.*\])", "", text), "snelleman.toml")
+    assert all(order.deals * order.match.games_a_deal == 4 for _, _, order in orders(experiment, 1.0, 1))
+    return experiment
 
 
 def test_snelleman_with_small_agents(tmp_path):
