@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from kibitz.agents import make_agent
 from kibitz.errors import IllegalMove, ParseError
 from kibitz.games.mini_tichu.rules import OVER, MiniTichu
 from kibitz.games.tichu import combinations as c
@@ -276,6 +277,54 @@ def test_nothing_hidden_reaches_an_agent():
 def test_whole_paths_hold_plays_of_many_cards():
     """A play is a number of up to sixty bits, also where a path is kept as a line of moves."""
     check_agent("uct:200,expand=path", MiniTichu(), 1)
+
+
+def negamax(state):
+    """The margin of the mover's side when all see everything, by trying all plays."""
+    sign = 1 if state.mover % 2 == 0 else -1
+    best = -1000
+    for move in state.legal_moves():
+        later = State(state.game, state.array.copy())
+        later.play(move)
+        if later.is_over:
+            north_south, east_west = later.returns()[:2]
+            value = sign * (north_south - east_west)
+        else:
+            value = negamax(later) * (1 if later.mover % 2 == state.mover % 2 else -1)
+        best = max(best, value)
+    return best
+
+
+def test_small_endings_are_negamax_in_the_mean_of_all_worlds():
+    chooser, tried = random.Random(1), 0
+    for seed in range(40):
+        state = deal(MiniTichu(), seed)
+        while not state.is_over and state.record.left.sum() > 7:
+            state.play(chooser.choice(state.legal_moves()))
+        view = None if state.is_over else state.view()
+        if view is None or len(state.legal_moves()) == 1:
+            continue
+        worlds = int(state.game.worlds_left(view.record, view.seat))
+        if worlds > 8:
+            continue
+        expected = {}
+        for move in state.legal_moves():
+            values = []
+            for number in range(worlds):
+                world = State(state.game, view.array.copy())
+                state.game.world(world.record, view.seat, number)
+                world.play(move)
+                if world.is_over:
+                    margin = float(np.subtract(*world.returns()[:2])) * (1 - 2 * (view.seat % 2))
+                else:
+                    margin = negamax(world) * (1 if world.mover % 2 == view.seat % 2 else -1)
+                values.append(margin)
+            expected[move] = 0.5 + 0.5 * np.mean(values) / 200
+        advice = make_agent("ismcts:10,endings=8,objective=margin").advise(view, 1)
+        assert advice.exact
+        assert {row.move: row.value for row in advice.rows} == pytest.approx(expected)
+        tried += 1
+    assert tried > 5
 
 
 def test_the_example_of_the_thesis():

@@ -11,7 +11,7 @@ from kibitz.games import load
 from kibitz.games.tichu import combinations as c
 from kibitz.games.tichu import rules
 from kibitz.games.tichu.rules import Tichu
-from kibitz.games.tichu.text import move_text, parse_move, parse_play
+from kibitz.games.tichu.text import TICHU, move_text, parse_move, parse_play
 from kibitz.kernel import entry
 from kibitz.position import State, deal
 from kibitz.protocol import SILENT, UNNOTICED
@@ -107,8 +107,47 @@ def redeal(state, seat, chooser):
 
 
 def test_nothing_hidden_reaches_an_agent_and_it_plays_whole_games():
-    check_hidden(Tichu(), ("random", "ismcts:30,infosets=full"), n=1, redeal=redeal)
+    sensible = "ismcts:30,playout=sensible,merge=true,prune=true"
+    check_hidden(Tichu(), ("random", "ismcts:30,infosets=full", sensible), n=1, redeal=redeal)
     check_agent("ismcts:50,infosets=full", Tichu(), 1)
+    check_agent(sensible, Tichu(), 1)
+
+
+def test_a_search_considers_legal_moves_and_calls_by_thumb():
+    """In all phases, in rounds of random and of sensible moves."""
+    game, moves, seen = Tichu(), np.zeros(Tichu.max_moves, np.int64), set()
+    for seed in range(8):
+        state, chooser = deal(game, seed), random.Random(seed)
+        while not state.is_over:
+            record = state.view().record
+            legal = [int(move) for move in moves[: game.legal(record, moves)]]
+            promising = [int(move) for move in moves[: game.promising(record, moves)]]
+            assert promising
+            assert set(promising) <= set(legal)
+            assert TICHU not in promising or len(promising) == 1
+            thumb = int(game.sensible_move(record, moves, None))
+            assert record.phase == rules.PLAYING or thumb in promising
+            seen.add(int(record.phase))
+            state.play(thumb if seed % 2 else chooser.choice(legal))
+    assert seen >= {rules.GRAND, rules.EXCHANGE, rules.AFTER, rules.PLAYING, rules.WISHING}
+
+
+def test_the_margin_is_that_of_the_round():
+    """A game to a target: what counts is by how much the round is won, not who was ahead before."""
+    game = Tichu(target=1000)
+    state = deal(game, 1)
+    state.record.scores[:] = 500, 100
+    out = np.zeros(8)
+    for gained, margin in (((300, 0), 0.875), ((0, 200), 0.25), ((50, 50), 0.5), ((-400, 200), 0.0)):
+        striving = game.objectives["margin"](game, state.record, 1.0)
+        winning = game.objectives["ahead"](game, state.record, 1.0)
+        later = State(game, state.array.copy())
+        later.record.scores[:] += np.array(gained, np.int16)
+        striving.value(game, later.record, out)
+        assert out[:4].tolist() == [margin, 1 - margin] * 2
+        winning.value(game, later.record, out)
+        won = 0.5 + 0.5 * np.sign(margin - 0.5)
+        assert out[0] == pytest.approx((margin + won) / 2)
 
 
 # --- the course of a round -------------------------------------------------------------------------

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from kibitz.bits import random_subset, size
+from kibitz.bits import lowest, random_subset, size
 from kibitz.kernel import kernel
 from kibitz.rng import uniform
 
@@ -383,3 +383,35 @@ def is_possible(game, view, unseen):
             return False
         chosen = (chosen - 1) & constrained
     return True
+
+
+# --- all ways, one after the other -----------------------------------------------------------------
+
+
+@kernel
+def ways_to_deal(game, view, places):
+    """How many ways there are to lay the unseen cards in the blanks of so many places, none barred."""
+    n, ways = 0, 1
+    for place in range(places):
+        for i in range(game.blanks(view, place)):
+            n += 1
+            ways = ways * n // (i + 1)
+    return ways
+
+
+@kernel
+def deal_way(game, view, places, unseen, number):
+    """Lay the unseen cards, in order, where way `number` has them; `fill` lays one."""
+    ways = ways_to_deal(game, view, places)
+    n = size(unseen)
+    while n > 0:
+        card = lowest(unseen)
+        unseen &= unseen - 1
+        for place in range(places):
+            here = ways * game.blanks(view, place) // n  # ways with the card in this place
+            if number < here:
+                game.fill(view, place, card)
+                ways = here
+                break
+            number -= here
+        n -= 1

@@ -29,9 +29,13 @@ class Stack(NamedTuple):
     nodes: NDArray[np.int64]  # [nodes visited]
 
 
+_LONGEST = 256
+"""An ending that can be solved at all has fewer plies."""
+
+
 def stack(game: Any) -> Stack:
-    """Memory for solving any position of `game`."""
-    plies = game.max_plies + 1
+    """Memory for solving endings of `game`."""
+    plies = min(game.max_plies, _LONGEST) + 1
     return Stack(
         np.zeros(plies, game.state),
         np.zeros((plies, game.max_moves), np.int64),

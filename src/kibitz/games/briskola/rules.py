@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.belief.unseen import deal_way, ways_to_deal
 from kibitz.bits import size
 from kibitz.cards import ITALIAN
 from kibitz.games.briskola import text
@@ -381,33 +382,12 @@ class Briskola(NamedTuple):
         """
         if game.seats > 2 and view.left > 0:
             return 0
-        n, ways = 0, 1
-        for place in range(game.places(view)):
-            for i in range(game.blanks(view, place)):
-                n += 1
-                ways = ways * n // (i + 1)
-            if n > MOST_UNSEEN:
-                return 0
-        return ways
+        n = size(game.unseen(view))
+        return ways_to_deal(game, view, game.places(view)) if n <= MOST_UNSEEN else 0
 
     def world(game, view, seat, number):
         """Lay the unseen cards, in order, where world `number` has them."""
-        ways = game.worlds_left(view, seat)
-        unseen = game.unseen(view)
-        n = 0
-        for place in range(game.places(view)):
-            n += game.blanks(view, place)
-        for card in range(CARDS):
-            if not unseen >> card & 1:
-                continue
-            for place in range(game.places(view)):
-                here = ways * game.blanks(view, place) // n  # worlds with the card in this place
-                if number < here:
-                    game.fill(view, place, card)
-                    ways = here
-                    n -= 1
-                    break
-                number -= here
+        deal_way(game, view, game.places(view), game.unseen(view), number)
 
     def fill(game, view, place, card):
         """Lay a card under the first blank of a place."""

@@ -31,8 +31,11 @@ from kibitz.games.tichu.combinations import (
 )
 from kibitz.games.tichu.margin import ahead, margin
 from kibitz.games.tichu.round import (
+    FEW_CARDS,
     FIELDS,
+    add_to_hand,
     begin_play,
+    cards_left,
     count_round,
     deal_hands,
     go_out,
@@ -41,6 +44,7 @@ from kibitz.games.tichu.round import (
     partner,
     put_down,
     take_trick,
+    unseen_cards,
 )
 from kibitz.games.tichu.sense import promising_plays, sensible_play, without_suits
 from kibitz.kernel import game
@@ -156,14 +160,23 @@ class MiniTichu(NamedTuple):
 
     def prepare(game, view, seat, plan):
         """Count the cards that are not seen."""
-        seen = view.played
-        for other in range(4):
-            seen |= view.hands[other]
-        unseen.prepare(plan, game, view, DECK & ~seen)
+        unseen.prepare(plan, game, view, unseen_cards(view))
 
     def sample(game, view, seat, plan, rng):
         """Deal the unseen cards."""
         unseen.deal(plan, view.hands, 4, rng)
+
+    def fill(game, view, seat, card):
+        """Let a seat have a card."""
+        add_to_hand(view, seat, card)
+
+    def worlds_left(game, view, seat):
+        """The number of ways to deal the unseen cards, if few are left to play."""
+        return unseen.ways_to_deal(game, view, 4) if cards_left(view) <= FEW_CARDS else 0
+
+    def world(game, view, seat, number):
+        """Deal the unseen cards, in order, as world `number` has them."""
+        unseen.deal_way(game, view, 4, unseen_cards(view), number)
 
     def lesson(game, state, moves):
         """Whether the next player can beat what lies on the table."""

@@ -37,6 +37,8 @@ FIELDS = (
     *((name, "i1") for name in ("kind", "length", "height", "last", "turn", "starter", "phase")),
 )
 DOUBLE_VICTORY = 200
+FEW_CARDS = 9
+"""So many cards that are left to play can be played out in all ways."""
 
 
 @kernel
@@ -151,3 +153,30 @@ def count_round(state):
             odd += state.won[seat]
     in_hand = points(state.hands[left_over])
     return (even, odd + in_hand) if left_over & 1 == 0 else (even + in_hand, odd)
+
+
+# --- what is not seen ------------------------------------------------------------------------------
+
+
+@kernel
+def unseen_cards(view):
+    """The cards that a view does not show."""
+    seen = view.played
+    for seat in range(4):
+        seen |= view.hands[seat]
+    return DECK & ~seen
+
+
+@kernel
+def cards_left(view):
+    """How many cards are left to play."""
+    n = np.int64(0)
+    for seat in range(4):
+        n += view.left[seat]
+    return n
+
+
+@kernel
+def add_to_hand(view, seat, card):
+    """Let a seat have a card."""
+    view.hands[seat] |= np.int64(1) << np.int64(card)

@@ -58,9 +58,13 @@ from kibitz.games.tichu.decisions import (
     opponent_to_reward,
     rank_to_wish,
 )
+from kibitz.games.tichu.margin import ahead, margin
 from kibitz.games.tichu.round import (
+    FEW_CARDS,
     FIELDS,
+    add_to_hand,
     begin_play,
+    cards_left,
     count_round,
     deal_hands,
     go_out,
@@ -70,8 +74,9 @@ from kibitz.games.tichu.round import (
     partner,
     put_down,
     take_trick,
+    unseen_cards,
 )
-from kibitz.games.tichu.sense import sensible_play, without_suits
+from kibitz.games.tichu.sense import promising_plays, sensible_play, without_suits
 from kibitz.games.tichu.text import GIFT, GIVE, GRAND_TICHU, NO_BOMB, NO_CALL, TICHU, WISH
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT, UNNOTICED
@@ -108,6 +113,8 @@ class Tichu(NamedTuple):
     )
     max_moves = 2560
     max_plies = 512 * MOST_ROUNDS
+    objectives = {"margin": margin, "ahead": ahead}
+    expert = "ismcts:4000,objective=ahead,playout=sensible,c=0.6,merge=true,prune=true"
     plan = unseen.PLAN
     choices = {"seats": (4,), "phoenix_led": {"0.5": 1, "1.5": 3}}
     help = {
@@ -442,6 +449,10 @@ class Tichu(NamedTuple):
             if game.may_call(state, seat) and is_worth_tichu(state, seat, moves):
                 return np.int64(TICHU)
             return game.sensible_or_wished(state, seat, moves, rng)
+        return game.sensible_decision(state, seat, moves)
+
+    def sensible_decision(game, state, seat, moves):
+        """What is not a play of cards in turn."""
         if state.phase == GRAND:
             return np.int64(GRAND_TICHU if is_worth_grand_tichu(state, seat) else NO_CALL)
         if state.phase == EXCHANGE:
@@ -467,6 +478,21 @@ class Tichu(NamedTuple):
             if moves[i] == play:
                 return play
         return moves[0]
+
+    def promising(game, state, moves):
+        """Plays as in Mini-Tichu, and whether to bomb; calls, gifts and the wish are made by thumb."""
+        seat = np.int64(state.turn)
+        if state.phase == BOMBING or state.phase == GIVING:
+            return game.legal(state, moves)
+        if state.phase != PLAYING:
+            moves[0] = game.sensible_decision(state, seat, moves)
+            return 1
+        may_call = game.may_call(state, seat)
+        if may_call and is_worth_tichu(state, seat, moves):
+            moves[0] = TICHU
+            return 1
+        n = game.legal_plays(state, seat, moves)
+        return promising_plays(state, moves, n - 1 if may_call else n)
 
     def alike(game, state, move):
         """Plays of the same ranks that leave the same bombs."""
@@ -549,10 +575,7 @@ class Tichu(NamedTuple):
 
     def prepare(game, view, seat, plan):
         """Count the cards that are not seen."""
-        seen = view.played
-        for other in range(4):
-            seen |= view.hands[other]
-        unseen.prepare(plan, game, view, DECK & ~seen)
+        unseen.prepare(plan, game, view, unseen_cards(view))
 
     def sample(game, view, seat, plan, rng):
         """Deal the unseen cards; who has given something gave any of the cards that he can have given."""
@@ -566,6 +589,24 @@ class Tichu(NamedTuple):
                 game.draw_gifts(view, other, rng)
             elif view.phase > EXCHANGE:
                 game.draw_received(view, seat, other, rng)
+
+    def fill(game, view, seat, card):
+        """Let a seat have a card."""
+        add_to_hand(view, seat, card)
+
+    def worlds_left(game, view, seat):
+        """The number of ways to deal the unseen cards, if few are left to play and nobody denied a wish.
+
+        Who gave what to whom does not matter any more.
+        """
+        for other in range(4):
+            if view.denied[other] != 0:
+                return 0
+        return unseen.ways_to_deal(game, view, 4) if cards_left(view) <= FEW_CARDS else 0
+
+    def world(game, view, seat, number):
+        """Deal the unseen cards, in order, as world `number` has them."""
+        unseen.deal_way(game, view, 4, unseen_cards(view), number)
 
     def draw_gifts(game, view, giver, rng):
         """Let a seat have put aside any of its cards."""
