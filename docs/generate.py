@@ -315,6 +315,7 @@ TABLES = {
     description.Tournament: "[tournament.NAME]",
     description.RowPlan: "[[row]]",
     description.FigurePlan: "[[figure]]",
+    description.LearnedPlan: "[[learned]]",
 }
 
 

@@ -20,9 +20,11 @@ from kibitz.arena.play import Batch, Match, Played
 from kibitz.arena.statistics import Estimate, wilson
 from kibitz.arena.store import Store
 from kibitz.arena.tally import MEASURES
+from kibitz.belief import counters
 from kibitz.errors import KibitzError, ParseError, UnknownName
 from kibitz.experiments.description import FIGURES, GAP, INTERVALS, fill
 from kibitz.experiments.evaluation import Run, duels, evaluate, orders
+from kibitz.games import load
 from tests.test_cli import batches, call, document
 
 TOP = 'name = "x"\ngame = "briskola"\ngames = 8\n'
@@ -1619,6 +1621,51 @@ def test_several_measures_in_one_figure(kind):
     for said in ("games won", "points, of those of all sides together", "%"):
         assert f">{said}</text>" in svg
     assert ("published" in svg) == (kind == "curve")
+
+
+# --- what was learned ------------------------------------------------------------------------------
+
+LEARNED = """
+name = "x"
+game = "mini-tichu"
+[match.a]
+agents = ["random", "random"]
+[[learned]]
+agent = "castelein-mc"
+cell = "Monte Carlo"
+published_by_counters = 0.869
+"""
+
+
+def test_what_was_learned_is_shown():
+    result = kept(LEARNED, {})
+    (table,) = result.tables
+    ((name, rounds, unknown, at_random, published, by_counters),) = table.rows
+    assert (name, unknown, published) == ("Monte Carlo", "–", "86.9 %")
+    learned = counters.find(load("mini-tichu"), "castelein-mc")
+    assert rounds == f"{learned.rounds:,}"
+    shares = learned.dealt[1:, 1:] / learned.dealt[1:, :1]
+    for text, share in zip((at_random, by_counters), shares.mean(axis=0), strict=True):
+        assert text.startswith(f"{100 * share:.1f} (")
+    changes, right = (" ".join(svg_texts(svg)) for _, svg in result.figures)
+    assert "change, percentage points" in changes
+    assert "Monte Carlo, by counters" in right
+    assert table.title in report.page([result])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("castelein-mc", "castelein-mk", "no counters of castelein-mk"),
+        ("0.869", "86.9", "86.9 % is 0.869"),
+        ('game = "mini-tichu"\n[match.a]', '[match.a]\ngame = "mini-tichu"', "say whose counters"),
+        ("cell", "cel", "did you mean 'cell'"),
+    ],
+)
+def test_what_was_not_learned_is_said(old, new, words):
+    assert old in LEARNED
+    with pytest.raises(KibitzError, match=words):
+        read(LEARNED.replace(old, new))
 
 
 # --- Snelleman -------------------------------------------------------------------------------------

@@ -179,6 +179,9 @@ def test_curves_ticks_and_scale():
     assert {"1", "10", "100"} <= set(ticks(range(1, 101)))  # logarithmic, so not every x
     assert {"0", "20", "40"} <= set(ticks(range(1, 51), log_x=False))
     assert ticks([3, 4], log_x=True)
+    within = ticks(range(2000, 30001, 1000))  # a little more than a decade
+    assert {"2,000", "10,000"} <= set(within)
+    assert not [text for text in within if "10^" in text]
     assert {"1", "2"} <= set(ticks([1, 1 + 1e-9, 2]))
     with pytest.raises(ValueError, match="x > 0"):
         ticks([0, 1], log_x=True)

@@ -229,7 +229,7 @@ def curves(
     at least 20 times the smallest. Estimates of several series at one x stand a little apart.
     """
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     from matplotlib.transforms import ScaledTranslation
 
     known = published or {}
@@ -253,6 +253,7 @@ def curves(
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())  # within a decade it would be labelled too
         low, high = 10**low, 10**high
     axes.set_xlim(low, high)
     if len(xs) <= 12:

@@ -33,7 +33,9 @@ from typing import Any
 
 from kibitz.arena.play import Match
 from kibitz.arena.tally import JUDGED, MEASURES, RATIOS, count_measures
+from kibitz.belief import counters
 from kibitz.errors import BadOption, InputError, KibitzError, ParseError, UnknownName
+from kibitz.games import load
 
 INTERVALS = ("deals", "bootstrap", "wilson", "exact")
 """How an interval is made: over deals (Student, ratio), by bootstrap over deals, or over single games."""
@@ -196,6 +198,20 @@ class FigurePlan:
 
 
 @dataclass(frozen=True)
+class LearnedPlan:
+    """The counters of an agent, as `kibitz learn` made them: a line of a table and of two figures."""
+
+    agent: str
+    """Whose; the counters lie beside the rules of the game."""
+    cell: str = ""
+    """What the line is called; the agent, if not said."""
+    published_at_random: float | None = None
+    """The share of worlds, dealt at random, that were right about the next player."""
+    published_by_counters: float | None = None
+    """The same of worlds dealt by the counters."""
+
+
+@dataclass(frozen=True)
 class Experiment:
     """What is asked, what is played for it, and what is shown."""
 
@@ -229,6 +245,7 @@ class Experiment:
     tournaments: dict[str, Tournament] = field(default_factory=dict)
     rows: tuple[RowPlan, ...] = ()
     figures: tuple[FigurePlan, ...] = ()
+    learned: tuple[LearnedPlan, ...] = ()
     text: str = ""
     """The description itself."""
     folder: str = ""
@@ -295,6 +312,7 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
     tournaments = _tables(table.pop("tournament", {}), f"{where}: tournament")
     rows = _list(table.pop("row", []), f"{where}: row")
     figures = _list(table.pop("figure", []), f"{where}: figure")
+    learned = _list(table.pop("learned", []), f"{where}: learned")
     top = _read(Experiment, table, where, without=NOT_KEYS)
     for given in (*matches.values(), *tournaments.values()):
         given.setdefault("game", top.get("game", ""))
@@ -315,6 +333,10 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
             FigurePlan(**_read(FigurePlan, given, f"{where}: figure {i}"))
             for i, given in enumerate(figures, 1)
         ),
+        learned=tuple(
+            LearnedPlan(**_read(LearnedPlan, given, f"{where}: learned {i}"))
+            for i, given in enumerate(learned, 1)
+        ),
         text=text,
         folder=str(folder or ""),
     )
@@ -322,7 +344,7 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
     return experiment
 
 
-NOT_KEYS = ("matches", "tournaments", "rows", "figures", "text", "folder", "is_quick")
+NOT_KEYS = ("matches", "tournaments", "rows", "figures", "learned", "text", "folder", "is_quick")
 
 
 def _located(game: Any, folder: Path | None) -> Any:
@@ -372,7 +394,7 @@ def _read(cls: Any, table: dict[str, Any], where: str, without: Iterable[str] = 
     values = {}
     for key, value in table.items():
         if key not in known:
-            tables = ("match", "tournament", "row", "figure") if cls is Experiment else ()
+            tables = ("match", "tournament", "row", "figure", "learned") if cls is Experiment else ()
             raise UnknownName(f"key in {where}", key, [*known, *tables])
         words, fits = KINDS[str(known[key].type).removesuffix(" | None")]
         if not fits(value):
@@ -445,6 +467,8 @@ def _check(experiment: Experiment, where: str) -> None:
         _check_names(note, names, f"{where}: notes")
         for name in set(_BRACES.findall(note)) - set(single):
             raise ParseError(f"{where}: notes: {name} has a line for every cell of a grid, so no one value")
+    for i, plan in enumerate(experiment.learned, 1):
+        _check_learned(plan, experiment.game, f"{where}: learned {i}")
     for i, figure in enumerate(experiment.figures, 1):
         _check_figure(figure, experiment, f"{where}: figure {i}")
 
@@ -629,6 +653,15 @@ def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> Non
             raise ParseError(f"{where}: {figure.x} has values that are no numbers; take kind = 'bars'")
     if figure.kind == "distribution" and not figure.matches:
         raise ParseError(f"{where}: a distribution needs matches, a list of names")
+
+
+def _check_learned(plan: LearnedPlan, game: str, where: str) -> None:
+    if not game:
+        raise ParseError(f"{where}: say whose counters: game = at the top")
+    counters.find(load(game), plan.agent)
+    for share in (plan.published_at_random, plan.published_by_counters):
+        if share is not None and not 0 <= share <= 1:
+            raise ParseError(f"{where}: {share} is no share of worlds; {share} % is {share / 100:g}")
 
 
 def _check_measure(measure: str, grid: MatchGrid, where: str, *others: str) -> None:

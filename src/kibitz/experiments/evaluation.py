@@ -18,6 +18,7 @@ from kibitz.arena.play import Match
 from kibitz.arena.statistics import Estimate
 from kibitz.arena.store import Cost, Counts, Store
 from kibitz.arena.tally import JUDGED, MEASURES, Judgements, Tally, count_measures, points_in_games
+from kibitz.experiments import learned
 from kibitz.experiments.description import (
     GAP,
     SHARES,
@@ -254,7 +255,10 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
     for name, tournament in experiment.tournaments.items():
         ratings[name], standings = _standings(tournament, cells, experiment.confidence)
         tables += standings
+    if experiment.learned:
+        tables.append(Table(*learned.table(experiment)))
     everything = [cell for group in cells.values() for cell in group]
+    figures = [figure for plan in experiment.figures for figure in _figure(experiment, plan, cells, rows)]
     return Result(
         experiment,
         run,
@@ -262,7 +266,7 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
         tables,
         ratings,
         findings,
-        [figure for plan in experiment.figures for figure in _figure(experiment, plan, cells, rows)],
+        figures + (learned.figures(experiment) if experiment.learned else []),
         sum(cell.games for cell in everything),
         sum(cell.games_wanted for cell in everything),
         sum(cell.cost.seconds for cell in everything),
