@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz import agents, errors, games, protocol
+from kibitz.agents.classical import Classical
 from kibitz.arena.tally import JUDGED, MEASURES
 from kibitz.experiments import description
 from kibitz.search.montecarlo import Searcher, TreeSearch, options_of
@@ -136,14 +137,23 @@ error.
 SEARCH_HEAD = """
 ## Options of every search
 
-For `flat` and all searches below it in the table, which also says where an agent has another default.
+For `flat` and all searches by playouts below it in the table, which also says where an agent has another
+default.
 
 """
 
 TREE_HEAD = """
 ## Options of tree search
 
-For all searches but `flat` and `snelleman-mc`: they are one algorithm.
+For all searches by playouts but `flat` and `snelleman-mc`: they are one algorithm.
+
+"""
+
+CLASSICAL_HEAD = """
+## Options of classical search
+
+For `minimax`, `alphabeta` and `expectiminimax`, in games in which nothing is hidden; the
+[lessons](../lessons.md) explain them. The table of agents says where one has another default.
 
 """
 
@@ -183,6 +193,7 @@ def agents_page() -> str:
             SEARCH_HEAD + _options(common),
             TREE_HEAD + _options(own),
             TREE_NOTES,
+            CLASSICAL_HEAD + _options(options_of(Classical)),
         ]
     )
 

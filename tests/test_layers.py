@@ -16,6 +16,7 @@ LAYERS = [
     {"position"},
     {"games"},
     {"search"},
+    {"drawing"},
     {"agents"},
     {"arena"},
     {"testing", "bench", "terminal", "records"},

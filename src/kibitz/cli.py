@@ -311,26 +311,79 @@ def advise(
         print(view, found, sep="\n\n")
 
 
+SearchArgument = Annotated[
+    str, typer.Argument(help="A tree, such as my.tree or the name of an example, or a game.")
+]
+SearchPosition = Annotated[
+    str, typer.Argument(help="In a game: the deal and the moves so far, '0: e3 d3'; the start, if not said.")
+]
+Depth = Annotated[int | None, typer.Option(min=1, help="Moves to look ahead; to the end, if not said.")]
+Algorithm = Annotated[
+    list[str] | None, typer.Option(help="Only this one; repeat it. All that fit, if not said.")
+]
+
+
 @app.command()
 def solve(
-    game: GameArgument,
-    position: Annotated[
-        str, typer.Argument(help="A deal, such as 7 or 'N:AK….… … … …', or a .pbn or .lin file of them.")
-    ],
+    game: SearchArgument,
+    position: SearchPosition = "",
+    depth: Depth = None,
+    algorithm: Algorithm = None,
+    nodes: Annotated[
+        int, typer.Option(min=1, help="Positions after which an algorithm gives up.")
+    ] = 20_000_000,
     as_json: Json = False,
 ) -> None:
-    """Solve boards of bridge with all hands open: the 20 results, par, and the value of every card.
+    """Solve a tree or a game by minimax, alpha-beta and the others, side by side; or boards of bridge
+    with all hands open: the 20 results, par, and the value of every card.
 
-    Example: kibitz solve bridge 7
+    Example: kibitz solve two-plies
     """
+    if game.partition(":")[0] == "bridge":
+        _solve_bridge(game, position, as_json)
+        return
+    from kibitz.search import solver
+
+    story = _story()
+    wanted = solver.subject(game, position)
+    names = algorithm or wanted.names()
+    for name in names:
+        solver.algorithm(name).check(wanted.game)
+    limits = solver.Limits(depth or solver.TO_THE_END, nodes)
+    found = solver.compare(wanted, names, limits, story.progress("algorithms"))
+    story.close()
+    if as_json:
+        rows = [solver.to_dict(wanted, wanted.title(name), each) for name, each in found.items()]
+        _document("search", {"game": game, "position": position, "depth": depth, "algorithms": rows})
+        return
+    columns = ["algorithm", "value", "best line", "nodes", "leaves", "cuts", "by reason", "time"]
+    rows_of_text = []
+    for name, each in found.items():
+        values = ", ".join(f"{value:.4g}" for value in each.values) if each.is_finished else "–"
+        line = [wanted.move_text(move) for move in each.line]
+        cuts = {
+            reason: n for reason, n in each.cuts.items() if reason not in ("symmetry", "forward", "table")
+        }
+        rows_of_text.append(
+            [
+                *(wanted.title(name), values, " ".join(line[:8]) + " …" * (len(line) > 8)),
+                *(f"{each.nodes:,}", f"{each.leaves:,}", f"{sum(cuts.values()):,}"),
+                ", ".join(f"{reason} {n:,}" for reason, n in each.cuts.items()) or "–",
+                f"{each.seconds:.3f} s",
+            ]
+        )
+    _table(columns, rows_of_text)
+    if not all(each.is_finished for each in found.values()):
+        print(f"– is not finished after {nodes:,} positions; give a --depth, or more --nodes")
+
+
+def _solve_bridge(game: str, position: str, as_json: bool) -> None:
     from kibitz import games as room
-    from kibitz.errors import Unsupported
     from kibitz.games.bridge import solution
-    from kibitz.games.bridge.rules import Bridge
 
     loaded = room.load(game)
-    if not isinstance(loaded, Bridge):
-        raise Unsupported(f"{game} has no solver; bridge has")
+    if not position:
+        raise BadOption("say which board: a deal, such as 7 or 'N:AK….… … … …', or a .pbn or .lin file")
     story = _story()
     solved = solution.solve(solution.boards_of(loaded, position), story.progress("boards"))
     story.close()
@@ -338,6 +391,56 @@ def solve(
         _document("solve", {"game": game, "position": position, "boards": [s.to_dict() for s in solved]})
     else:
         print("\n\n".join(map(str, solved)))
+
+
+@app.command()
+def tree(
+    game: Annotated[
+        str | None, typer.Argument(help="A tree, the name of an example, or a game; examples, if not said.")
+    ] = None,
+    position: SearchPosition = "",
+    algorithm: Annotated[str, typer.Option(help="How it is searched.")] = "alphabeta",
+    depth: Depth = None,
+    quiet: Annotated[int, typer.Option(min=0, help="Moves beyond the depth while not quiet.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write a picture, .svg, instead of the text.")] = None,
+    steps: Annotated[
+        Path | None, typer.Option(help="Write a page, .html, with one picture for every step of the search.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a searched tree: values, windows of α and β, and what was left out and why.
+
+    Example: kibitz tree three-plies --algorithm alphabeta --out tree.svg
+    """
+    from kibitz import drawing
+    from kibitz.games.tree import text
+    from kibitz.search import solver
+
+    if game is None:
+        if as_json:
+            _document("trees", {"trees": text.examples()})
+        else:
+            width = max(map(len, text.examples()))
+            print("\n".join(f"{name:<{width}}  {about}" for name, about in text.examples().items()))
+        return
+    for path in (out, steps):
+        if path is not None:
+            _must_be_writable(path)
+    _story()
+    wanted = solver.subject(game, position)
+    settings = replace(solver.algorithm(algorithm), quiet=quiet)
+    drawn = drawing.draw(wanted, settings, depth)
+    if out is not None:
+        out.write_text(drawn.svg(), encoding="utf-8")
+    if steps is not None:
+        steps.write_text(drawn.page(), encoding="utf-8")
+    if as_json:
+        about = solver.to_dict(wanted, wanted.title(algorithm), drawn.found)
+        _document("tree", {"game": game, "position": position, **about, "steps": drawn.trace()})
+    elif out is None and steps is None:
+        print(drawn.text())
+    else:
+        print(", ".join(str(path) for path in (out, steps) if path is not None))
 
 
 @app.command()

@@ -160,6 +160,31 @@ class Game(Protocol):
     def world(self, view: Any, seat: int, number: int) -> None:
         """Fill the view with world `number` of `worlds_left`."""
 
+    def outcomes(self, state: Any, moves: Any, odds: Any) -> int:
+        """Write every outcome of the chance event that is due and its probability, and return how many
+        there are; `play` carries one out. 0: they are too many to be listed, as those of a shuffle.
+        """
+
+    features: ClassVar[tuple[str, ...]]
+    """The names of what `measure` writes, with `weights`, what one of each is worth: a linear evaluation."""
+
+    weights: ClassVar[tuple[float, ...]]
+
+    def measure(self, state: Any, out: Any) -> None:
+        """Write the features of a position: what seat 0 has of each, less what seat 1 has."""
+
+    def evaluate(self, state: Any, out: Any) -> None:
+        """Estimate what `returns` will be, one number per seat, within `score_range`."""
+
+    def is_quiet(self, state: Any) -> bool:
+        """Whether the evaluation of a position can be trusted: nothing big is about to happen."""
+
+    def urgency(self, state: Any, move: int) -> float:
+        """How soon a search should try a move: the highest first."""
+
+    def mirror(self, state: Any, move: int) -> int:
+        """A code that moves share which lead to positions of the same value, by a symmetry of the game."""
+
     def tally(self, state: Any, out: Any) -> None:
         """Write what the game counts beside the score, `out[seat, i]` for name i of `counted`."""
 
@@ -296,6 +321,37 @@ def world(game, view, seat, number):
     """There is only one."""
 
 
+def outcomes(game, state, moves, odds):
+    """Not listed."""
+    return 0
+
+
+def measure(game, state, out):
+    """No feature is measured."""
+
+
+def evaluate(game, state, out):
+    """Nothing is known before the end: the middle of the range for everybody."""
+    low, high = game.score_range()
+    for seat in range(game.seats):
+        out[seat] = (low + high) / 2
+
+
+def is_quiet(game, state):
+    """Every evaluation is trusted."""
+    return True
+
+
+def urgency(game, state, move):
+    """All moves are as good to begin with."""
+    return 0.0
+
+
+def mirror(game, state, move):
+    """No symmetry is known."""
+    return move
+
+
 def exact_values(game, states):
     """There is no solver."""
     return []
@@ -361,6 +417,12 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             grant,
             worlds_left,
             world,
+            outcomes,
+            measure,
+            evaluate,
+            is_quiet,
+            urgency,
+            mirror,
             tally,
             validate,
         ),
@@ -376,6 +438,8 @@ ATTRIBUTES: dict[str, Any] = {
     "expert": None,
     "objectives": {},
     "counted": (),
+    "features": (),
+    "weights": (),
     "shares": {},
 }
 """Class attributes that a game may leave out, with what stands for them then."""

@@ -63,6 +63,7 @@ class Setting:
         return options_of(self.cls)
 
 
+_CLASSICAL = "kibitz.agents.classical:Classical"
 _SNELLEMAN = "kibitz.agents.snelleman:Snelleman"
 
 SETTINGS: dict[str, Setting] = {
@@ -99,6 +100,19 @@ SETTINGS: dict[str, Setting] = {
             "chosen": "value",
         },
         "McKay, about 2009: UCT on double-dummy Bridge, values averaged with the power p",
+    ),
+    "minimax": Setting(
+        _CLASSICAL,
+        {"depth": 3, "prune": "none", "urgency": False, "killers": False, "history": False, "table": False},
+        "minimax to a depth (max^n with more than two sides), nothing left out; no hidden cards",
+    ),
+    "alphabeta": Setting(
+        _CLASSICAL, {}, "alpha-beta with ordered moves and a table, deeper and deeper; no hidden cards"
+    ),
+    "expectiminimax": Setting(
+        _CLASSICAL,
+        {"depth": 2, "prune": "star2", "table": False},
+        "expectiminimax for games with dice, pruned by Star2; no hidden cards",
     ),
     "pimc": Setting(
         "kibitz.agents.bridge:Pimc",

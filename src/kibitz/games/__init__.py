@@ -24,6 +24,9 @@ GAMES = {
     "mini-tichu": "kibitz.games.mini_tichu.rules:MiniTichu",
     "tichu": "kibitz.games.tichu.rules:Tichu",
     "diminishing-bridge": "kibitz.games.diminishing_bridge.rules:DiminishingBridge",
+    "tic-tac-toe": "kibitz.games.tic_tac_toe.rules:TicTacToe",
+    "othello": "kibitz.games.othello.rules:Othello",
+    "backgammon": "kibitz.games.backgammon.rules:Backgammon",
 }
 """Name → module:class of the games that come with Kibitz."""
 

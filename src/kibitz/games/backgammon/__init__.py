@@ -1,0 +1,1 @@
+"""Backgammon: the rules, and how people see them."""

@@ -1,0 +1,1 @@
+"""Othello: the rules, and how people see them."""

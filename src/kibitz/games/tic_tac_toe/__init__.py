@@ -1,0 +1,1 @@
+"""Tic-tac-toe: the rules, and how people see them."""

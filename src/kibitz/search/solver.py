@@ -1,0 +1,302 @@
+"""Classical search from Python: settings in words, limits, iterative deepening, algorithms compared."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import games, kernel
+from kibitz.errors import ParseError, UnknownName, Unsupported
+from kibitz.games.tree import text as trees
+from kibitz.position import read_position
+from kibitz.protocol import CHANCE
+from kibitz.search import classical, memory
+from kibitz.search.montecarlo import two_sides
+
+TO_THE_END = 1 << 40
+"""A depth that no game has."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search, in words. What is not said leaves nothing out: minimax, expectiminimax or max^n."""
+
+    prune: str = "none"
+    """none; window: α and β; star1 and star2: also by the range of all scores, at chance events."""
+    hard: bool = False
+    """Values outside of the window become its ends (fail-hard); else they are kept (fail-soft)."""
+    strict: bool = False
+    """Cut only where the window has more than closed: equal values are not cut."""
+    quiet: int = 0
+    """So many moves further at the horizon, while positions are not quiet."""
+    decided: float = math.inf
+    """An evaluation so far from the middle of the range ends the search there."""
+    urgency: bool = False
+    killers: bool = False
+    history: bool = False
+    table: bool = False
+    symmetry: bool = False
+    keep: int = 0
+    """Only so many moves are tried, the most urgent ones; 0: all."""
+    keep_from: int = 0
+    """… from this depth on."""
+
+    def options(self, game: Any, depth: int, trace: bool = False) -> memory.Options:
+        """The numbers for compiled code."""
+        prunes, is_star = self.prune != "none", self.prune.startswith("star")
+        low, high = game.score_range() if is_star else (-math.inf, math.inf)
+        return memory.Options(
+            *(depth, self.quiet, float(self.decided)),
+            *(prunes, self.hard, self.strict, self.prune == "star2"),
+            *(self.urgency or self.keep > 0, self.killers, self.history, self.table, self.symmetry),
+            *(self.keep, self.keep_from),
+            not two_sides(game),
+            *(float(low), float(high)),
+            trace,
+        )
+
+    def check(self, game: Any) -> None:
+        """`Unsupported`, if a game cannot be searched in this way."""
+        if "hide" not in game.defaulted:
+            raise Unsupported(
+                f"{type(game).__name__} hides cards, and this search sees everything; let another agent "
+                f"play, such as ismcts:1000"
+            )
+        if not two_sides(game) and (self.prune != "none" or self.table or self.killers or self.history):
+            raise Unsupported(
+                f"{type(game).__name__} has more than two sides, whose windows do not bound each other; "
+                f"only minimax (max^n) searches it"
+            )
+
+
+PRUNE = ("none", "window", "star1", "star2")
+
+ALGORITHMS: dict[str, Settings] = {
+    "minimax": Settings(),
+    "alphabeta-hard": Settings("window", hard=True),
+    "alphabeta-strict": Settings("window", strict=True),
+    "alphabeta": Settings("window"),
+    "alphabeta-ordered": Settings("window", urgency=True, killers=True, history=True),
+    "alphabeta-table": Settings("window", urgency=True, killers=True, history=True, table=True),
+    "star1": Settings("star1"),
+    "star2": Settings("star2"),
+}
+"""The algorithms by name; the first is expectiminimax where there is chance, max^n with more sides."""
+
+
+def algorithm(name: str) -> Settings:
+    """The settings that a name stands for."""
+    if name not in ALGORITHMS:
+        raise UnknownName("algorithm", name, ALGORITHMS)
+    return ALGORITHMS[name]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found out, and what it took."""
+
+    values: list[float]
+    """The score to be expected: of seat 0 alone between two sides, else one per seat."""
+    line: list[int]
+    """The best line, up to the next chance event."""
+    nodes: int
+    leaves: int
+    cuts: dict[str, int]
+    """How often something was left out, by reason."""
+    depth: int
+    is_exact: bool
+    """Every line was followed to the end of the game, and no move was left out on a guess."""
+    is_finished: bool
+    seconds: float
+    events: NDArray[Any] | None = field(default=None, repr=False)
+    event_values: NDArray[Any] | None = field(default=None, repr=False)
+
+    @property
+    def value(self) -> float:
+        """The score of seat 0."""
+        return self.values[0]
+
+    @property
+    def best(self) -> int | None:
+        """The move to make."""
+        return self.line[0] if self.line else None
+
+
+@dataclass
+class Limits:
+    """How much to search: whatever is reached first."""
+
+    depth: int = TO_THE_END
+    nodes: float = math.inf
+    seconds: float = math.inf
+
+
+_SLICE_SECONDS = 0.02
+
+
+class Solver:
+    """Searches positions of one game; its memory is used again."""
+
+    def __init__(self, game: Any, settings: Settings, table: int = 1 << 16, compiled: bool = True) -> None:
+        settings.check(game)
+        self.game, self.settings, self.is_compiled = game, settings, compiled
+        self._work = memory.work(game, table=table if settings.table else 1)
+
+    def solve(self, root: Any, limits: Limits | None = None, trace: bool = False) -> Found:
+        """Search a position (an array of one record) to one depth."""
+        limits = limits or Limits()
+        self._forget()
+        return self._search(root, limits.depth, limits, self._now(), trace)
+
+    def deepen(self, root: Any, limits: Limits) -> Found:
+        """Search deeper and deeper, until a limit is reached or everything is known."""
+        self._forget()
+        began, nodes = self._now(), 0
+        best: Found | None = None
+        for depth in range(1, limits.depth + 1):
+            left = replace(limits, nodes=limits.nodes - nodes)
+            found = self._search(root, depth, left, began, False)
+            nodes += found.nodes
+            if best is None or found.is_finished:
+                best = replace(found, nodes=nodes, seconds=self._now() - began)
+            if not found.is_finished or found.is_exact or nodes >= limits.nodes:
+                break
+        assert best is not None
+        return replace(best, nodes=nodes)
+
+    def _forget(self) -> None:
+        """Nothing is left of the search before."""
+        self._work.head["age"] += 1
+        self._work.killers[:] = memory.NO_MOVE
+        self._work.history[:] = 0
+
+    @staticmethod
+    def _now() -> float:
+        """Seconds, without those for compiling."""
+        return time.perf_counter() - kernel.seconds_compiling()
+
+    def _search(self, root: Any, depth: int, limits: Limits, began: float, trace: bool) -> Found:
+        options = self.settings.options(self.game, depth, trace)
+        work = self._work
+        for name in ("nodes", "leaves", "estimated", "is_probe", "events"):
+            work.head[name] = 0
+        work.head["ply"] = memory.NOT_BEGUN
+        work.cuts[:] = 0
+        work.states[0] = root[0]
+        search = classical.search if self.is_compiled else classical.search.interpreted
+        started, head = self._now(), work.head[0]
+        status, chunk = memory.PAUSED, 1000
+        while status != memory.FINISHED:
+            before, nodes = self._now(), int(head["nodes"])
+            status = search(self.game, options, work, int(min(chunk, limits.nodes - nodes)))
+            now = self._now()
+            if status == memory.NO_ROOM:
+                self._work = work = memory.grown(self.game, work)
+            elif status == memory.NO_OUTCOMES:
+                raise Unsupported(
+                    f"{type(self.game).__name__} does not list the outcomes of a chance event (method "
+                    f"'outcomes'), or no legal move; a search that samples can play it, such as uct:1000"
+                )
+            elif now - began >= limits.seconds or head["nodes"] >= limits.nodes:
+                break
+            chunk = max(100, int((head["nodes"] - nodes) * _SLICE_SECONDS / max(now - before, 1e-6)))
+        return self._found(work, options, depth, status == memory.FINISHED, self._now() - started)
+
+    def _found(
+        self, work: memory.Work, options: memory.Options, depth: int, is_finished: bool, seconds: float
+    ) -> Found:
+        head, root = work.head[0], work.frames[0]
+        guessed = int(head["estimated"]) + int(work.cuts[memory.FORWARD])
+        values = work.result if options.several else work.result[:1]
+        if not is_finished:  # the best so far
+            values = work.values[0] if options.several else np.array([float(root["best"])])
+        return Found(
+            [float(x) for x in values],
+            work.lines[0, : work.lengths[0]].tolist(),
+            *(int(head["nodes"]), int(head["leaves"])),
+            {reason: int(n) for reason, n in zip(memory.REASONS, work.cuts, strict=True) if n},
+            depth,
+            *(is_finished and guessed == 0, is_finished),
+            seconds,
+            work.events[: head["events"]].copy() if options.trace else None,
+            work.event_values[: head["events"]].copy() if options.trace else None,
+        )
+
+
+# --- what is searched, by its name ----------------------------------------------------------------
+
+_SMALL = 2000
+"""Nodes of a hand-written tree that is searched in the interpreter: compiling would take longer."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A position of a game, or a tree written by hand."""
+
+    game: Any
+    root: NDArray[Any]
+    move_text: Callable[[int], str]
+    has_chance: bool
+    is_tree: bool
+    is_small: bool
+
+    def names(self) -> list[str]:
+        """The algorithms that can show a difference here."""
+        if not two_sides(self.game):
+            return ["minimax"]
+        return [name for name in ALGORITHMS if self.has_chance or not name.startswith("star")]
+
+    def title(self, name: str) -> str:
+        """What an algorithm is called in a game of this kind."""
+        if name == "minimax" and not two_sides(self.game):
+            return "max^n"
+        return "expectiminimax" if name == "minimax" and self.has_chance else name
+
+    def solve(self, settings: Settings, limits: Limits, trace: bool = False) -> Found:
+        """Search it."""
+        solver = Solver(self.game, settings, 1 << 20, compiled=not self.is_small)
+        return solver.solve(self.root, limits, trace)
+
+
+def subject(name: str, position: str = "") -> Subject:
+    """The tree in a file, the example or the game of that name, at a position such as '7: 3C 2D'."""
+    if trees.is_tree(name):
+        if position:
+            raise ParseError(f"'{position}' is no position of {name}: a tree is searched from its root")
+        tree = trees.load(name)
+        has_chance = bool((tree.game.movers == CHANCE).any())
+        is_small = len(tree.game.movers) <= _SMALL
+        return Subject(tree.game, tree.root().array, tree.move_text, has_chance, True, is_small)
+    game = games.load(name)
+    Settings().check(game)
+    state = read_position(game, position or "0")
+    if state.is_over:
+        raise ParseError(f"the game '{position}' is over: there is nothing to search")
+    has_chance = "outcomes" not in game.defaulted
+    return Subject(state.game, state.array, state.game.move_text, has_chance, False, False)
+
+
+def compare(
+    wanted: Subject, names: list[str], limits: Limits, progress: Callable[[int, int], None] | None = None
+) -> dict[str, Found]:
+    """What every algorithm finds, and what it takes."""
+    found = {}
+    for done, name in enumerate(names):
+        if progress is not None:
+            progress(done, len(names))
+        found[name] = wanted.solve(algorithm(name), limits)
+    return found
+
+
+def to_dict(wanted: Subject, name: str, found: Found) -> dict[str, Any]:
+    """Plain data, the same that `--json` prints."""
+    content = {key: value for key, value in asdict(found).items() if not key.startswith("event")}
+    line = [wanted.move_text(move) for move in found.line]
+    depth = None if found.depth == TO_THE_END else found.depth
+    return {"algorithm": name, **content, "line": line, "depth": depth}
