@@ -76,7 +76,19 @@ class _Program(JITCodeLibrary):  # type: ignore[misc]
         super()._optimize_final_module()
 
 
-class _PartCompiler(Compiler):  # type: ignore[misc]
+class _Compiler(Compiler):  # type: ignore[misc]
+    """Compiles without counting references: nothing is allocated, and the caller keeps its arrays.
+
+    Counting was two thirds of the time of an alpha-beta search, and a quarter of that of others.
+    """
+
+    def __init__(self, typing: Any, target: Any, library: Any, args: Any, to: Any, flags: Any, names: Any):
+        flags = flags.copy()
+        flags.nrt = False
+        super().__init__(typing, target, library, args, to, flags, names)
+
+
+class _PartCompiler(_Compiler):
     def compile_extra(self, function: Any) -> Any:
         flags = self.state.flags.copy()
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
@@ -90,7 +102,7 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
         return done._replace(entry_point=address)
 
 
-class _ProgramCompiler(Compiler):  # type: ignore[misc]
+class _ProgramCompiler(_Compiler):
     def compile_extra(self, function: Any) -> Any:
         self.state.library = _Program(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
