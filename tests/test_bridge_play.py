@@ -19,6 +19,7 @@ from kibitz.games.bridge import dds
 from kibitz.games.bridge.auction import promise, promises_text
 from kibitz.games.bridge.rules import ANY, Bridge, high_card_points
 from kibitz.games.bridge.solution import boards_of, solve
+from kibitz.games.briskola.rules import Briskola
 from kibitz.position import State, deal
 from kibitz.testing import check_hidden
 from tests.test_bridge import card_of, to_endplay
@@ -386,9 +387,9 @@ def test_an_auction_that_cannot_be_is_an_error(monkeypatch):
 
 def test_other_games_are_refused():
     with pytest.raises(Unsupported, match="plays bridge only"):
-        kibitz.advise(kibitz.deal("briskola", 1).view(), "pimc", 1)
+        make_agent("pimc", Bridge()).start(Briskola(), 0)
     with pytest.raises(BadOption, match="points or contract"):
-        make_agent("pimc:1,objective=glory")
+        make_agent("pimc:1,objective=glory", Bridge())
 
 
 def test_advice_depends_on_nothing_hidden():

@@ -82,7 +82,9 @@ class _Compiler(Compiler):  # type: ignore[misc]
     Counting was two thirds of the time of an alpha-beta search, and a quarter of that of others.
     """
 
-    def __init__(self, typing: Any, target: Any, library: Any, args: Any, to: Any, flags: Any, names: Any):
+    def __init__(
+        self, typing: Any, target: Any, library: Any, args: Any, to: Any, flags: Any, names: Any
+    ) -> None:
         flags = flags.copy()
         flags.nrt = False
         super().__init__(typing, target, library, args, to, flags, names)

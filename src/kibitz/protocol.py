@@ -331,10 +331,14 @@ def measure(game, state, out):
 
 
 def evaluate(game, state, out):
-    """Nothing is known before the end: the middle of the range for everybody."""
+    """The middle of the range, and what has been scored so far, less what others have on average."""
+    game.returns(state, out)
     low, high = game.score_range()
+    shift = (low + high) / 2
     for seat in range(game.seats):
-        out[seat] = (low + high) / 2
+        shift -= out[seat] / game.seats
+    for seat in range(game.seats):
+        out[seat] += shift
 
 
 def is_quiet(game, state):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from kibitz import specs
@@ -51,6 +51,13 @@ class Setting:
     """The class, or where to find it: most agents of one game are not needed by the others."""
     values: dict[str, Any]
     help: str
+    instead: dict[str, str] = field(default_factory=dict)
+    """The class in some games, by the name of the game's class."""
+
+    def in_game(self, game: Any) -> Setting:
+        """The same name as it is understood in a game."""
+        kind = self.instead.get(type(game).__name__)
+        return self if kind is None else replace(self, kind=kind)
 
     @property
     def cls(self) -> Any:
@@ -109,15 +116,22 @@ SETTINGS: dict[str, Setting] = {
     "alphabeta": Setting(
         _CLASSICAL, {}, "alpha-beta with ordered moves and a table, deeper and deeper; no hidden cards"
     ),
+    "cheating-alphabeta": Setting(
+        _CLASSICAL,
+        {"depth": 12, "cheating": True},
+        "alpha-beta that sees all cards: exact play of endings with open hands",
+    ),
     "expectiminimax": Setting(
         _CLASSICAL,
         {"depth": 2, "prune": "star2", "table": False},
         "expectiminimax for games with dice, pruned by Star2; no hidden cards",
     ),
     "pimc": Setting(
-        "kibitz.agents.bridge:Pimc",
+        "kibitz.agents.pimc:Pimc",
         {},
-        "Bridge: deals that agree with all that is known, each solved exactly, the best card on average",
+        "worlds that agree with all that is known, each searched with open cards, the best move on average; "
+        "in Bridge by an exact solver",
+        {"Bridge": "kibitz.agents.bridge:Pimc"},
     ),
     "snelleman-random": Setting(
         _SNELLEMAN + "Player", {"kind": 0}, "Snelleman 2020: strategic bidding, random cards"
@@ -181,7 +195,7 @@ def make_agent(spec: str, game: Any = None) -> Agent:
     name, given = specs.split(spec)
     if name not in SETTINGS:
         raise UnknownName("agent", name, SETTINGS)
-    setting = SETTINGS[name]
+    setting = SETTINGS[name].in_game(game)
     values = dict(setting.values)
     if name == "expert":
         setting, values = _expert(game)
@@ -204,5 +218,5 @@ def _expert(game: Any) -> tuple[Setting, dict[str, Any]]:
         what = f"{type(game).__name__} has" if game is not None else "without a game there is"
         raise Unsupported(f"{what} no 'expert' setting; choose another agent, such as ismcts:1000")
     name, given = specs.split(best)
-    setting = SETTINGS[name]
+    setting = SETTINGS[name].in_game(game)
     return setting, setting.values | specs.read_options("expert", given, setting.options(), "iterations")

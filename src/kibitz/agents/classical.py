@@ -58,7 +58,7 @@ class Classical:
 
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the agent cannot play it."""
-        self._settings(game).check(game)
+        self._settings(game).check(game, self.cheating)
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
@@ -68,6 +68,7 @@ class Classical:
         moves = legal_moves(view)
         if len(moves) == 1:
             return moves[0]
+        self._must_see_all(view)
         found = self._search(view.game, view.array, self.depth, self._limits())
         self.used += found.nodes
         return moves[0] if found.best is None else found.best
@@ -75,6 +76,7 @@ class Classical:
     def advise(self, view: View, seed: int) -> Advice:
         """The move to make, with the value of every move: each is searched by itself."""
         began = time.perf_counter() - kernel.seconds_compiling()
+        self._must_see_all(view)
         moves, limits = legal_moves(view), self._limits()
         share = Limits(limits.depth, limits.nodes / len(moves), limits.seconds / len(moves))
         found = []
@@ -83,7 +85,7 @@ class Classical:
             follow(view.game, after, move)
             found.append(self._search(view.game, after, self.depth - 1, share))
         self.used += sum(each.nodes for each in found)
-        values = [_value_for(view.game, view.seat, each) for each in found]
+        values = [value_for(view.game, view.seat, each) for each in found]
         best = int(np.argmax(values))
         is_exact = all(each.is_exact for each in found)
         error = 0.0 if is_exact else math.inf
@@ -104,6 +106,10 @@ class Classical:
             exact=is_exact,
         )
 
+    def _must_see_all(self, view: View) -> None:
+        """`Unsupported`, if cards are hidden from an agent that cannot do with that."""
+        self._settings(view.game).check(view.game, view.is_open)
+
     def _limits(self) -> Limits:
         return Limits(self.depth, self.nodes or math.inf, self.time or math.inf)
 
@@ -111,7 +117,7 @@ class Classical:
         key = (type(game), game.seats, game.max_moves)
         settings = self._settings(game)
         if key not in self._solvers or self._solvers[key].game is not game:
-            self._solvers[key] = Solver(game, settings)
+            self._solvers[key] = Solver(game, settings, is_open=self.cheating)
         solver = self._solvers[key]
         limits = Limits(depth, limits.nodes, limits.seconds)
         goes_deeper = self.table or self.time is not None or self.nodes > 0
@@ -126,7 +132,7 @@ class Classical:
         return Settings(**values)
 
 
-def _value_for(game: Any, seat: int, found: Found) -> float:
+def value_for(game: Any, seat: int, found: Found) -> float:
     """What a seat can expect: values between two sides are those of seat 0."""
     if len(found.values) > 1:
         return found.values[seat]

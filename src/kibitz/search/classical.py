@@ -158,7 +158,11 @@ def enter(game, options, work, ply, left, alpha, beta, number):
         head.estimated += 1
     elif frame.side == CHANCE:
         open_chance(game, options, work, ply)
-        return False
+        if frame.width > 0:
+            return False
+        game.evaluate(state, work.result)  # beyond a shuffle nobody can look
+        head.leaves += 1
+        head.estimated += 1
     elif not (options.table and is_in_table(options, work, ply)):
         open_moves(game, options, work, ply)
         return False

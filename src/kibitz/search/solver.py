@@ -61,9 +61,9 @@ class Settings:
             trace,
         )
 
-    def check(self, game: Any) -> None:
-        """`Unsupported`, if a game cannot be searched in this way."""
-        if "hide" not in game.defaulted:
+    def check(self, game: Any, is_open: bool = False) -> None:
+        """`Unsupported`, if a game cannot be searched in this way; `is_open`: nothing is hidden this time."""
+        if "hide" not in game.defaulted and not is_open:
             raise Unsupported(
                 f"{type(game).__name__} hides cards, and this search sees everything; let another agent "
                 f"play, such as ismcts:1000"
@@ -143,8 +143,15 @@ _SLICE_SECONDS = 0.02
 class Solver:
     """Searches positions of one game; its memory is used again."""
 
-    def __init__(self, game: Any, settings: Settings, table: int = 1 << 16, compiled: bool = True) -> None:
-        settings.check(game)
+    def __init__(
+        self,
+        game: Any,
+        settings: Settings,
+        table: int = 1 << 16,
+        compiled: bool = True,
+        is_open: bool = False,
+    ) -> None:
+        settings.check(game, is_open)
         self.game, self.settings, self.is_compiled = game, settings, compiled
         self._work = memory.work(game, table=table if settings.table else 1)
 
@@ -200,8 +207,8 @@ class Solver:
                 self._work = work = memory.grown(self.game, work)
             elif status == memory.NO_OUTCOMES:
                 raise Unsupported(
-                    f"{type(self.game).__name__} does not list the outcomes of a chance event (method "
-                    f"'outcomes'), or no legal move; a search that samples can play it, such as uct:1000"
+                    f"{type(self.game).__name__} lists no legal move where one is due, or the search begins "
+                    f"with a shuffle"
                 )
             elif now - began >= limits.seconds or head["nodes"] >= limits.nodes:
                 break

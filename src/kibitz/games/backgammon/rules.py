@@ -167,6 +167,7 @@ class Backgammon(NamedTuple):
         align=True,
     )
     max_moves, max_plies = MOST_PLAYS, LONGEST
+    expert = "expectiminimax:depth=2"
     choices = {"seats": (2,)}
     help = {"gammons": "whether a gammon counts two points and a backgammon three, or every win one"}
     features = FEATURES

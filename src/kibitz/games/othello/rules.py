@@ -232,6 +232,7 @@ class Othello(NamedTuple):
     state = np.dtype([("discs", "u8", (2,)), ("open", "u8"), ("turn", "i4"), ("phase", "i4")], align=True)
     max_moves = 60  # a disc has been laid on four squares; so many moves are far from possible
     max_plies = 120  # sixty discs, and between two of them at most one pass
+    expert = "alphabeta:depth=6"
     choices = {"seats": (2,)}
     features = FEATURES
     weights = WEIGHTS

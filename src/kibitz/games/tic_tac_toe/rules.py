@@ -90,6 +90,7 @@ class TicTacToe(NamedTuple):
 
     state = np.dtype([("marks", "i8", (2,)), ("turn", "i8")])
     max_moves, max_plies = SQUARES, SQUARES
+    expert = "alphabeta:depth=9"
     choices = {"seats": (2,)}
     features = ("open_ones", "open_twos")
     weights = WEIGHTS
