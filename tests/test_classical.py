@@ -414,11 +414,20 @@ def test_hidden_cards_are_refused():
         Solver(games.load("briskola"), Settings())
 
 
-def test_shuffles_are_refused():
-    """A chance event whose outcomes are not listed."""
+def test_nobody_looks_beyond_a_shuffle():
+    """A chance event whose outcomes are not listed is worth what it is estimated at."""
     tree = read("max\n  chance\n    1/2 1\n    1/2 2")
-    game = tree.game._replace(widths=np.array([1, 0, 0, 0]))
-    with pytest.raises(Unsupported, match="outcomes"):
+    scores = tree.game.scores.copy()
+    scores[1] = 7.0, -7.0
+    game = tree.game._replace(widths=np.array([1, 0, 0, 0]), scores=scores)
+    found = Solver(game, Settings()).solve(tree.root().array)
+    assert (found.value, found.leaves, found.is_exact) == (7.0, 1, False)
+
+
+def test_a_game_without_legal_moves_is_refused():
+    tree = read("max\n  1\n  2")
+    game = tree.game._replace(widths=np.array([0, 0, 0]))
+    with pytest.raises(Unsupported, match="no legal move"):
         Solver(game, Settings()).solve(tree.root().array)
 
 

@@ -48,7 +48,7 @@ from kibitz.search.memory import (
     MAX,
     MIN,
     NO_MOVE,
-    NO_OUTCOMES,
+    NO_MOVES,
     NO_ROOM,
     NOT_BEGUN,
     NOT_CUT,
@@ -82,7 +82,7 @@ def search(game, options, work, most):
         ply = head.ply
         frame = work.frames[ply]
         if frame.width == 0:
-            return NO_OUTCOMES
+            return NO_MOVES
         if is_stack_full(work) or is_trace_full(options, work):
             return NO_ROOM
         if frame.tried < frame.width:

@@ -13,7 +13,7 @@ MAX, CHANCE, MIN, OVER = 1, 0, -1, 2  # whose choice a position is
 NO_MOVE, NOT_BEGUN = -1, -1
 
 # What `search` answers.
-FINISHED, PAUSED, NO_ROOM, NO_OUTCOMES = 0, 1, 2, 3
+FINISHED, PAUSED, NO_ROOM, NO_MOVES = 0, 1, 2, 3
 
 # What `descend` answers.
 OPENED, KNOWN, LEFT_OUT = 0, 1, 2

@@ -205,11 +205,8 @@ class Solver:
             now = self._now()
             if status == memory.NO_ROOM:
                 self._work = work = memory.grown(self.game, work)
-            elif status == memory.NO_OUTCOMES:
-                raise Unsupported(
-                    f"{type(self.game).__name__} lists no legal move where one is due, or the search begins "
-                    f"with a shuffle"
-                )
+            elif status == memory.NO_MOVES:
+                raise Unsupported(f"{type(self.game).__name__} lists no legal move where one is due")
             elif now - began >= limits.seconds or head["nodes"] >= limits.nodes:
                 break
             chunk = max(100, int((head["nodes"] - nodes) * _SLICE_SECONDS / max(now - before, 1e-6)))
