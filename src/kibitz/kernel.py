@@ -55,8 +55,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 # Left alone, Numba makes optimized machine code of every function together with all that it calls:
 # the deepest ones are compiled once for each function on the way to them, and nobody runs the
 # result, for only entries are called from Python. Here the other functions are parts, and an entry
-# is linked from all of its parts and optimized as a whole. That takes half of the time, and a third
-# for searches of large games.
+# is linked from all of its parts and optimized as a whole. That takes half of the time or less.
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
@@ -79,7 +78,7 @@ class _Program(JITCodeLibrary):  # type: ignore[misc]
 class _Compiler(Compiler):  # type: ignore[misc]
     """Compiles without counting references: nothing is allocated, and the caller keeps its arrays.
 
-    Counting was two thirds of the time of an alpha-beta search, and a quarter of that of others.
+    Counting was two thirds of the time of an alpha-beta search, and up to a third of that of others.
     """
 
     def __init__(
