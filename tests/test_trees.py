@@ -232,6 +232,7 @@ def test_the_page_of_steps_loads_nothing_and_has_every_step():
     assert page.count("<svg") == page.count("<figure") == tree.steps + 1
     assert not re.search(r"(src|href)\s*=", page)
     assert "ArrowRight" in page
+    assert "<h1>Tree, alpha-beta; " in page
     assert f"{tree.steps} of {tree.steps}: max (depth 0) is worth 4" in page
 
 
@@ -275,6 +276,21 @@ def test_solve_compares_algorithms(tmp_path):
     assert leaves["star2"] <= leaves["star1"] <= leaves["expectiminimax"] == 7
     code, out, _ = run_kibitz(["solve", "three-seats", "--json"])
     assert json.loads(out)["algorithms"][0]["values"] == [2, 4, 1]
+
+
+def test_solve_leaves_out_mirrored_and_less_urgent_moves(tmp_path):
+    file = tmp_path / "twins.tree"
+    file.write_text("max\n  a: min\n    1\n    2\n  b: min same\n    1\n    2\n")
+    _, out, _ = run_kibitz(["solve", str(file), "--json"])
+    cuts = {row["algorithm"]: row["cuts"] for row in json.loads(out)["algorithms"]}
+    assert cuts["alphabeta-symmetry"] == {"symmetry": 1}
+    _, out, _ = run_kibitz(["solve", "two-plies", "--keep", "1", "--keep-from", "1", "--json"])
+    rows = {row["algorithm"]: row for row in json.loads(out)["algorithms"]}
+    assert "alphabeta-symmetry" not in rows
+    assert rows["minimax"]["cuts"] == {"forward": 6}
+    assert not rows["minimax"]["is_exact"]
+    _, out, _ = run_kibitz(["tree", "two-plies", "--keep", "1", "--keep-from", "1"])
+    assert out.count("[forward]") == 6
 
 
 @pytest.mark.parametrize(

@@ -321,6 +321,9 @@ Depth = Annotated[int | None, typer.Option(min=1, help="Moves to look ahead; to 
 Algorithm = Annotated[
     list[str] | None, typer.Option(help="Only this one; repeat it. All that fit, if not said.")
 ]
+Quiescence = Annotated[int, typer.Option(min=0, help="Moves beyond the depth while not quiet.")]
+Keep = Annotated[int, typer.Option(min=0, help="Try only so many moves, the most urgent ones; 0: all.")]
+KeepFrom = Annotated[int, typer.Option(min=0, help="… from this depth on.")]
 
 
 @app.command()
@@ -329,6 +332,9 @@ def solve(
     position: SearchPosition = "",
     depth: Depth = None,
     algorithm: Algorithm = None,
+    quiet: Quiescence = 0,
+    keep: Keep = 0,
+    keep_from: KeepFrom = 0,
     nodes: Annotated[
         int, typer.Option(min=1, help="Positions after which an algorithm gives up.")
     ] = 20_000_000,
@@ -346,11 +352,14 @@ def solve(
 
     story = _story()
     wanted = solver.subject(game, position)
-    names = algorithm or wanted.names()
-    for name in names:
-        solver.algorithm(name).check(wanted.game)
+    chosen = {
+        name: solver.algorithm(name, quiet=quiet, keep=keep, keep_from=keep_from)
+        for name in algorithm or wanted.names()
+    }
+    for settings in chosen.values():
+        settings.check(wanted.game)
     limits = solver.Limits(depth or solver.TO_THE_END, nodes)
-    found = solver.compare(wanted, names, limits, story.progress("algorithms"))
+    found = solver.compare(wanted, chosen, limits, story.progress("algorithms"))
     story.close()
     if as_json:
         rows = [solver.to_dict(wanted, wanted.title(name), each) for name, each in found.items()]
@@ -401,7 +410,9 @@ def tree(
     position: SearchPosition = "",
     algorithm: Annotated[str, typer.Option(help="How it is searched.")] = "alphabeta",
     depth: Depth = None,
-    quiet: Annotated[int, typer.Option(min=0, help="Moves beyond the depth while not quiet.")] = 0,
+    quiet: Quiescence = 0,
+    keep: Keep = 0,
+    keep_from: KeepFrom = 0,
     out: Annotated[Path | None, typer.Option(help="Write a picture, .svg, instead of the text.")] = None,
     steps: Annotated[
         Path | None, typer.Option(help="Write a page, .html, with one picture for every step of the search.")
@@ -428,7 +439,7 @@ def tree(
             _must_be_writable(path)
     _story()
     wanted = solver.subject(game, position)
-    settings = replace(solver.algorithm(algorithm), quiet=quiet)
+    settings = solver.algorithm(algorithm, quiet=quiet, keep=keep, keep_from=keep_from)
     drawn = drawing.draw(wanted, settings, depth)
     if out is not None:
         out.write_text(drawn.svg(), encoding="utf-8")

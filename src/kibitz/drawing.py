@@ -239,8 +239,7 @@ class SearchedTree:
     @property
     def title(self) -> str:
         """What the picture shows."""
-        pruned = {"none": "nothing is left out"}.get(self.settings.prune, self.settings.prune)
-        return f"{type(self.game).__name__}, searched: {pruned}; {self.found.leaves} leaves seen"
+        return f"{type(self.game).__name__}, {_PRUNED[self.settings.prune]}; {self.found.leaves} leaves seen"
 
     def page(self) -> str:
         """A page with one picture a step, buttons and arrow keys; it loads nothing."""
@@ -250,6 +249,9 @@ class SearchedTree:
             caption = f"<figcaption>{step} of {self.steps}: {words}</figcaption>"
             shown.append(f"<figure hidden>{caption}{self._svg(top)}</figure>\n")
         return _PAGE.replace("TITLE", escape(self.title)).replace("FIGURES", "".join(shown))
+
+
+_PRUNED = {"none": "nothing left out", "window": "alpha-beta", "star1": "Star1", "star2": "Star2"}
 
 
 def _too_large() -> Unsupported:

@@ -84,17 +84,18 @@ ALGORITHMS: dict[str, Settings] = {
     "alphabeta": Settings("window"),
     "alphabeta-ordered": Settings("window", urgency=True, killers=True, history=True),
     "alphabeta-table": Settings("window", urgency=True, killers=True, history=True, table=True),
+    "alphabeta-symmetry": Settings("window", symmetry=True),
     "star1": Settings("star1"),
     "star2": Settings("star2"),
 }
 """The algorithms by name; the first is expectiminimax where there is chance, max^n with more sides."""
 
 
-def algorithm(name: str) -> Settings:
-    """The settings that a name stands for."""
+def algorithm(name: str, **changes: int) -> Settings:
+    """The settings that a name stands for, and `changes` to them."""
     if name not in ALGORITHMS:
         raise UnknownName("algorithm", name, ALGORITHMS)
-    return ALGORITHMS[name]
+    return replace(ALGORITHMS[name], **changes)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -247,6 +248,7 @@ class Subject:
     root: NDArray[Any]
     move_text: Callable[[int], str]
     has_chance: bool
+    has_mirrors: bool
     is_tree: bool
     is_small: bool
 
@@ -254,7 +256,12 @@ class Subject:
         """The algorithms that can show a difference here."""
         if not two_sides(self.game):
             return ["minimax"]
-        return [name for name in ALGORITHMS if self.has_chance or not name.startswith("star")]
+        can_differ = {
+            "alphabeta-symmetry": self.has_mirrors,
+            "star1": self.has_chance,
+            "star2": self.has_chance,
+        }
+        return [name for name in ALGORITHMS if can_differ.get(name, True)]
 
     def title(self, name: str) -> str:
         """What an algorithm is called in a game of this kind."""
@@ -275,26 +282,30 @@ def subject(name: str, position: str = "") -> Subject:
             raise ParseError(f"'{position}' is no position of {name}: a tree is searched from its root")
         tree = trees.load(name)
         has_chance = bool((tree.game.movers == CHANCE).any())
+        has_mirrors = bool((tree.game.twins != np.arange(len(tree.game.twins))).any())
         is_small = len(tree.game.movers) <= _SMALL
-        return Subject(tree.game, tree.root().array, tree.move_text, has_chance, True, is_small)
+        return Subject(tree.game, tree.root().array, tree.move_text, has_chance, has_mirrors, True, is_small)
     game = games.load(name)
     Settings().check(game)
     state = read_position(game, position or "0")
     if state.is_over:
         raise ParseError(f"the game '{position}' is over: there is nothing to search")
-    has_chance = "outcomes" not in game.defaulted
-    return Subject(state.game, state.array, state.game.move_text, has_chance, False, False)
+    has_chance, has_mirrors = ("outcomes" not in game.defaulted, "mirror" not in game.defaulted)
+    return Subject(state.game, state.array, state.game.move_text, has_chance, has_mirrors, False, False)
 
 
 def compare(
-    wanted: Subject, names: list[str], limits: Limits, progress: Callable[[int, int], None] | None = None
+    wanted: Subject,
+    algorithms: dict[str, Settings],
+    limits: Limits,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Found]:
     """What every algorithm finds, and what it takes."""
     found = {}
-    for done, name in enumerate(names):
+    for done, (name, settings) in enumerate(algorithms.items()):
         if progress is not None:
-            progress(done, len(names))
-        found[name] = wanted.solve(algorithm(name), limits)
+            progress(done, len(algorithms))
+        found[name] = wanted.solve(settings, limits)
     return found
 
 

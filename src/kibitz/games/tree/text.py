@@ -406,7 +406,7 @@ def _check_odds(node: Node) -> None:
         _demand(child.odds is not None, child.place, "an outcome of chance needs a probability")
     total = float(sum(child.odds or 0 for child in node.children))
     if abs(total - 1) > 1e-9:
-        raise ParseError(f"{node.place}: the probabilities add up to {total:g}; they must to 1")
+        raise ParseError(f"{node.place}: the probabilities add up to {total:g}; the sum must be 1")
 
 
 def _height(nodes: list[Node], numbers: dict[int, int]) -> int:
