@@ -20,6 +20,7 @@ import numpy as np
 from kibitz.belief import unseen
 from kibitz.bits import size
 from kibitz.games.tichu import prediction, text
+from kibitz.games.tichu.any_play import any_play
 from kibitz.games.tichu.combinations import (
     DECK,
     DOG,
@@ -128,6 +129,11 @@ class MiniTichu(NamedTuple):
     def score_range(game):
         """The Phoenix may be all that a side takes."""
         return -25.0, 200.0
+
+    def random_move(game, state, moves, rng):
+        """Any legal play; none is listed."""
+        kind, length, height = np.int64(state.kind), np.int64(state.length), np.int64(state.height)
+        return any_play(state.hands[state.turn], kind, length, height, rng)
 
     # --- how it is played well ---
 

@@ -93,13 +93,9 @@ def is_flush(cards):
     return cards & ~(_ONES << suit) == 0
 
 
-# --- listing ---------------------------------------------------------------------------------------
-# Each writes plays into `plays` from place n on and returns the place after the last one.
-
-
 @kernel
-def list_singles(hand, height, plays, n):
-    """Single cards above a height; 0: to lead, the Dog too."""
+def single_cards(hand, height):
+    """The cards that can be played alone above a height; 0: to lead, the Dog too."""
     cards = hand & ~_SPECIAL & ~((_ONE << np.int64(4 * (height // 2))) - 1)
     if height == 0:
         cards |= hand & (MAH_JONG | DOG)
@@ -107,6 +103,17 @@ def list_singles(hand, height, plays, n):
         cards |= hand & MAH_JONG
     if height < HIGHEST:
         cards |= hand & (PHOENIX | DRAGON)
+    return cards
+
+
+# --- listing ---------------------------------------------------------------------------------------
+# Each writes plays into `plays` from place n on and returns the place after the last one.
+
+
+@kernel
+def list_singles(hand, height, plays, n):
+    """Single cards above a height; 0: to lead, the Dog too."""
+    cards = single_cards(hand, height)
     while cards != 0:
         plays[n] = cards & -cards
         cards &= cards - 1

@@ -32,6 +32,7 @@ import numpy as np
 from kibitz.belief import unseen
 from kibitz.bits import lowest, random_card, random_subset, size
 from kibitz.games.tichu import text
+from kibitz.games.tichu.any_play import count_plays, nth_play
 from kibitz.games.tichu.combinations import (
     ACE,
     BOMB,
@@ -80,6 +81,7 @@ from kibitz.games.tichu.sense import promising_plays, sensible_play, without_sui
 from kibitz.games.tichu.text import GIFT, GIVE, GRAND_TICHU, NO_BOMB, NO_CALL, TICHU, WISH
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT, UNNOTICED
+from kibitz.rng import below
 
 DEALING, GRAND, BEFORE, EXCHANGE, AFTER, PLAYING, WISHING, BOMBING, GIVING, OVER = range(10)
 MOST_ROUNDS = 40
@@ -440,6 +442,17 @@ class Tichu(NamedTuple):
                 out[seat, 1 + 2 * kind] = state.calls_made[seat, kind]
                 out[seat, 2 + 2 * kind] = state.calls_won[seat, kind]
             out[seat, 5] = state.doubles[seat & 1]
+
+    def random_move(game, state, moves, rng):
+        """Any legal move; plays are listed only where a wish binds."""
+        seat, wish = np.int64(state.turn), np.int64(state.wish)
+        hand = state.hands[seat]
+        if state.phase != PLAYING or (wish != 0 and of_rank(hand, wish) != 0):
+            return moves[below(rng, game.legal(state, moves))]
+        kind, length, height = np.int64(state.kind), np.int64(state.length), np.int64(state.height)
+        n = count_plays(hand, kind, length, height)
+        number = below(rng, n + np.int64(game.may_call(state, seat)))
+        return np.int64(TICHU) if number == n else nth_play(hand, kind, length, height, number)
 
     # --- how it is played well ---
 

@@ -1,0 +1,145 @@
+"""Any play of Tichu: counted and built without a list, against the list."""
+
+import random
+from collections import Counter
+
+import numpy as np
+
+from kibitz import games
+from kibitz.bits import size
+from kibitz.games.tichu import combinations as c
+from kibitz.games.tichu import rules
+from kibitz.games.tichu.any_play import count_plays, nth_play
+from kibitz.games.tichu.text import TICHU, parse_play
+from kibitz.kernel import entry
+from kibitz.position import deal
+from kibitz.rng import stream
+from kibitz.testing import check_game
+
+ROOM = 2560
+
+
+@entry
+def list_plays(hand, kind, length, height, plays):
+    """The legal plays, listed."""
+    if kind == c.NOTHING:
+        return c.list_leads(hand, plays)
+    plays[0] = c.PASS
+    return c.list_answers(hand, kind, length, height, plays, 1)
+
+
+@entry
+def build_plays(hand, kind, length, height, plays):
+    """The legal plays, built one by one."""
+    n = count_plays(hand, kind, length, height)
+    for number in range(min(n, len(plays))):
+        plays[number] = nth_play(hand, kind, length, height, number)
+    return n
+
+
+@entry
+def describe(plays, n, before, tables):
+    """Kind, number of cards and height of plays; a Phoenix lies on a card of height `before`, or was led."""
+    for i in range(n):
+        play = plays[i]
+        tables[i, 0] = c.kind_of(play)
+        tables[i, 1] = size(c.cards_of(play))
+        tables[i, 2] = c.height_of(play, before, 1)
+
+
+def tables_of(hand, before):
+    """What a hand can put on the table."""
+    plays, tables = np.zeros(ROOM, np.int64), np.zeros((ROOM, 3), np.int64)
+    n = list_plays(np.int64(hand), *[np.int64(0)] * 3, plays)
+    describe(plays, n, np.int64(before), tables)
+    return sorted({tuple(table) for play, table in zip(plays[:n], tables[:n].tolist(), strict=True) if play != c.DOG})
+
+
+def agree(hand, table):
+    """Whether what is built is what is listed; the number of plays."""
+    listed, built = np.zeros(ROOM, np.int64), np.zeros(ROOM, np.int64)
+    arguments = (np.int64(hand), *(np.int64(x) for x in table))
+    n, n_built = list_plays(*arguments, listed), build_plays(*arguments, built)
+    assert n_built == n, (hex(hand), table)
+    assert np.array_equal(np.sort(built[:n]), np.sort(listed[:n])), (hex(hand), table)
+    return n
+
+
+def random_hands(count, seed):
+    """Hands of all sizes: of all cards, of few ranks (sets, stairs), of few suits (runs, bombs); rich ones
+    have the Phoenix.
+    """
+    chosen = random.Random(seed)
+    for i in range(count):
+        low, width = chosen.randrange(2, 12), chosen.randrange(3, 6)
+        ranks, suits = (range(2, 15), range(low, min(15, low + width)), range(2, 15))[i % 3], range(4)
+        if i % 3 == 2:
+            suits = chosen.sample(range(4), chosen.randrange(1, 4))
+        deck = [4 * (rank - 1) + suit for rank in ranks for suit in suits]
+        deck += [card for card in range(4) if chosen.random() < 0.7]
+        yield sum(1 << card for card in chosen.sample(deck, min(len(deck), chosen.randrange(1, 15))))
+
+
+def test_what_is_built_is_what_is_listed():
+    """Leads, and answers to what another hand can lead: some of every kind."""
+    chosen, answered = random.Random(1), Counter()
+    for hand, other in zip(random_hands(2500, 1), random_hands(2500, 2), strict=True):
+        assert agree(hand, (c.NOTHING, 0, 0)) > 0
+        tables = tables_of(other, chosen.choice((0, 2, 4, 13, 28)))
+        for kind in range(c.SINGLE, c.BOMB + 1):
+            of_kind = [table for table in tables if table[0] == kind]
+            for table in chosen.sample(of_kind, min(2, len(of_kind))):
+                answered[kind] += agree(hand, table) > 1
+    assert min(answered[kind] for kind in range(c.SINGLE, c.BOMB + 1)) > 40, answered
+    print(answered)
+
+
+def cards(words):
+    return sum(parse_play(word) for word in words.split())
+
+
+def test_straights_of_one_suit_count_once():
+    """As straights that are led or answer one, else as bombs."""
+    hand = cards("Mah 2D 3D 4D 5D 6D 6H Phx")
+    straight = lambda length, top: (c.STRAIGHT, length, 2 * top)  # noqa: E731
+    for table in ((c.NOTHING, 0, 0), *(straight(5, top) for top in (5, 6, 9)), straight(6, 6), straight(7, 8)):
+        assert agree(hand, table) > 1, table
+    for table in ((c.FULL_HOUSE, 5, 6), (c.STAIRS, 6, 8), (c.BOMB, 4, 28), (c.BOMB, 5, 10)):
+        assert agree(hand, table) == 2, table
+    assert agree(hand, (c.BOMB, 5, 12)) == 1
+
+
+def test_the_richest_hand():
+    """Passing and the most plays that were found."""
+    assert agree(cards("Phx TH TC TS JD JH JC JS QD QC QS KD KH KS"), (c.NOTHING, 0, 0)) > 1800
+
+
+def test_random_moves_of_both_games_are_any_of_the_legal_ones():
+    """In every phase all of few legal moves come, and no other; calls and wishes too."""
+    moves, phases, wished, called = np.zeros(ROOM, np.int64), Counter(), 0, 0
+    for name in ("mini-tichu", "tichu"):
+        game = games.load(name)
+        for seed in range(6):
+            state, chooser = deal(game, seed), random.Random(seed)
+            while not state.is_over:
+                legal = state.legal_moves()
+                if len(legal) <= 6:
+                    with np.errstate(over="ignore"):
+                        rng = stream(seed, state.record.played)
+                        found = {int(game.random_move(state.record, moves, rng)) for _ in range(80)}
+                    assert found == set(legal)
+                    phases[name, int(state.record.phase)] += 1
+                    called += TICHU in legal
+                    wished += name == "tichu" and state.record.wish != 0
+                state.play(chooser.choice(legal))
+    assert phases["mini-tichu", 1] > 100
+    assert phases["tichu", rules.PLAYING] > 100
+    assert called
+    assert wished
+
+
+def test_rules_pass_all_checks_with_random_moves_that_are_not_listed():
+    for name in ("mini-tichu", "tichu"):
+        game = games.load(name)
+        assert "random_move" not in game.defaulted
+        check_game(game, n=1)
