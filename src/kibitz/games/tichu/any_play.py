@@ -99,7 +99,7 @@ def _find_answer(hand, kind, length, height, number):
     """Higher combinations of the same kind; straights of one suit among them."""
     if kind == SINGLE:
         return _find_single(hand, height, number)
-    if kind == PAIR or kind == THREE:
+    if kind in (PAIR, THREE):
         return _find_set(hand, 2 if kind == PAIR else 3, height, number)
     if kind == FULL_HOUSE:
         return _find_full_house(hand, height, number)
@@ -267,7 +267,7 @@ def _find_full_house(hand, height, number):
 
 @kernel
 def _find_run(hand, k, length, height, number):
-    """Straights (k = 1) or stairs (k = 2) of so many ranks, 0: any; by where they start and how long they are.
+    """Straights (k = 1) or stairs (k = 2) of so many ranks, 0: any; by their start, then by their length.
 
     `ways` says for every rank in how many ways its cards can be taken, `filled` in how many if the Phoenix is
     one of them. A run grows by multiplying: `whole` is without the Phoenix, `helped` with it.
@@ -356,7 +356,7 @@ def _find_bomb(hand, kind, length, height, number):
     n_cards = 5
     while flushes != 0:
         fitting = flushes
-        if n_cards == length and (kind == BOMB or kind == STRAIGHT):
+        if n_cards == length and kind in (BOMB, STRAIGHT):
             higher = -_start_above(length, height)
             fitting &= higher if kind == BOMB else ~higher
         elif kind == BOMB and n_cards < length:
