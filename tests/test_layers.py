@@ -11,6 +11,7 @@ LAYERS = [
     {"specs", "kernel", "cards"},
     {"rng"},
     {"bits"},
+    {"gpu"},
     {"protocol"},
     {"belief"},
     {"position"},

@@ -16,15 +16,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz import games
+from kibitz import games, gpu
 from kibitz.agents import make_agent
-from kibitz.kernel import entry
+from kibitz.kernel import component, entry
 from kibitz.position import deal
-from kibitz.rng import stream
+from kibitz.rng import U, mixed, stream
 from kibitz.search.objective import Habit, play_out
 
 ROUNDS = 9
@@ -57,6 +57,97 @@ def _playouts(game: Any, n: int, start: int, interpreted: bool = False) -> tuple
     began = time.perf_counter()
     run(game, Habit(0.0), n, position, moves, out, totals, rng)
     return time.perf_counter() - began, totals.tolist()
+
+
+@component
+class RandomGames(NamedTuple):
+    """The task of a lane: some random games, their scores added up."""
+
+    policy: Any
+
+    def lane(task, game, number, scratch, data):
+        start, each, blank, totals = data
+        state, rng = scratch.position[0], scratch.rng
+        rng[0] = mixed(U(start), number)
+        for seat in range(game.seats):
+            totals[number, seat] = 0.0
+        for _ in range(each):
+            scratch.position[0] = blank[0]
+            while not game.is_over(state):
+                game.deal(state, rng)
+                play_out(game, task.policy, state, scratch.moves, rng)
+            game.returns(state, scratch.values)
+            for seat in range(game.seats):
+                totals[number, seat] += scratch.values[seat]
+
+
+LANES = 1 << 18
+"""More than the largest GPU has room for at a time."""
+_GAMES_OF_A_LANE = 4
+
+
+def bench_gpu(spec: str, seconds: float, progress: Progress) -> dict[str, Any]:
+    """Random games on a GPU and on one core of its machine, in turns; the scores must be the same."""
+    game, device = games.load(spec), gpu.device()
+    blank = np.zeros(1, game.state)
+    result: dict[str, Any] = {"game": spec, "machine": machine(), "gpu": device.to_dict(), "rounds": ROUNDS}
+
+    def play(start: int, lanes: int, each: int, on_gpu: bool) -> tuple[float, Any]:
+        totals = np.zeros((lanes, game.seats))
+        data = (np.int64(start), np.int64(each), blank)
+        took = gpu.run(game, RandomGames(Habit(0.0)), lanes, data, (totals,), on_gpu, fixed=True)
+        return took, totals
+
+    few = 1 << 8
+    began = time.perf_counter()
+    on_core = play(0, few, _GAMES_OF_A_LANE, False)[1]
+    took, on_gpu = play(0, LANES, _GAMES_OF_A_LANE, device.is_there) if device.is_there else (0.0, on_core)
+    result["first_call_seconds"] = time.perf_counter() - began
+    result["same_scores"] = bool((on_core == on_gpu[:few]).all())
+    pace = max(play(1, few, _GAMES_OF_A_LANE, False)[0], 1e-9) / (few * _GAMES_OF_A_LANE)
+    lanes_of_core = max(1, int(seconds / pace / _GAMES_OF_A_LANE))
+    more = max(1, int(seconds / max(took, 1e-9))) * _GAMES_OF_A_LANE
+    core, fast, whole, ratios = [], [], [], []
+    for number in range(ROUNDS):
+        progress(number, ROUNDS)
+        core.append(
+            lanes_of_core * _GAMES_OF_A_LANE / play(number, lanes_of_core, _GAMES_OF_A_LANE, False)[0]
+        )
+        if device.is_there:
+            began = time.perf_counter()
+            fast.append(LANES * more / play(number, LANES, more, True)[0])
+            whole.append(LANES * more / (time.perf_counter() - began))
+            ratios.append(fast[-1] / core[-1])
+    progress(ROUNDS, ROUNDS)
+    result["core"] = _spread(core)
+    if device.is_there:
+        result |= {"lanes": _spread(fast), "whole": _spread(whole), "ratio": _spread(ratios)}
+        result["program"] = gpu.facts(game, RandomGames(Habit(0.0)))
+    return result
+
+
+def text_gpu(result: dict[str, Any]) -> str:
+    """The measurements for people."""
+    spread = lambda s, f: f"{s['median']:{f}}  ({s['low']:{f}} … {s['high']:{f}})"  # noqa: E731
+    rows = [("random games a second, one core", spread(result["core"], ",.0f"))]
+    if "lanes" in result:
+        rows += [
+            ("  on the GPU", spread(result["lanes"], ",.0f")),
+            ("  with the transfer of data", spread(result["whole"], ",.0f")),
+            ("  times one core", spread(result["ratio"], ",.0f")),
+            ("same scores", "yes" if result["same_scores"] else "NO"),
+            (
+                "program",
+                ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in result["program"].items()),
+            ),
+            ("first call, with compiling", f"{result['first_call_seconds']:.1f} s"),
+        ]
+    else:
+        rows.append(("on a GPU", f"not measured, there is none: {result['gpu']['reason']}"))
+    width = max(len(label) for label, _ in rows)
+    head = f"{result['game']} on {result['gpu']['name'] or 'no GPU'} and {result['machine']['processor']}"
+    head += f"\nmedian of {result['rounds']} rounds in turns (lowest … highest)"
+    return "\n".join([head, *(f"{label:<{width}}  {value}" for label, value in rows)])
 
 
 def _spread(values: list[float]) -> dict[str, float]:

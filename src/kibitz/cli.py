@@ -44,6 +44,9 @@ Ray = Annotated[
     str | None,
     typer.Option("--ray", help="Play on this Ray cluster: auto, or an address such as 10.0.0.1:6379."),
 ]
+OnGpu = Annotated[
+    bool, typer.Option("--gpu", help="Play the games of agents that do not search on a GPU, all at once.")
+]
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="Where results are kept; the user's data folder, if not said.")
 ]
@@ -211,6 +214,7 @@ def match(
     ] = None,
     moves: Moves = False,
     ray: Ray = None,
+    on_gpu: OnGpu = False,
     as_json: Json = False,
 ) -> None:
     """Let agents play many deals, each once per seating, and tell who is better.
@@ -223,7 +227,8 @@ def match(
         raise BadOption("--moves keeps the moves in a store; name one with --store")
     story = _story()
     result = arena.match(
-        *(game, agents, n_games, seed, jobs, story.progress("games"), store, ray, until_decided, moves)
+        *(game, agents, n_games, seed, jobs, story.progress("games"), store, ray, until_decided, moves),
+        on_gpu,
     )
     story.close()
     if as_json:
@@ -484,6 +489,7 @@ def reproduce(
     seed: ExperimentSeed = None,
     jobs: Jobs = None,
     ray: Ray = None,
+    on_gpu: OnGpu = False,
     store: StoreOption = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     as_json: Json = False,
@@ -501,7 +507,7 @@ def reproduce(
         return
     _must_be_writable(out)
     command = ["kibitz", "reproduce"]
-    results = _run_experiments(wanted, command, quick, scale, seed, jobs, ray, store)
+    results = _run_experiments(wanted, command, quick, scale, seed, jobs, ray, store, on_gpu=on_gpu)
     out.write_text(report.page(results), encoding="utf-8")
     if as_json:
         rows = [row.to_dict() for r in results for row in r.rows]
@@ -563,6 +569,7 @@ def _run_experiments(
     ray: str | None,
     store: Path | None,
     moves: bool = False,
+    on_gpu: bool = False,
 ) -> list[Any]:
     """Run experiments into a store, with a bar for each."""
     from kibitz import experiments
@@ -574,7 +581,7 @@ def _run_experiments(
         experiments.planned(e, e.factor(scale, quick), seed)  # what is wrong is said before a store is made
     story = _story()
     results = []
-    with executor(jobs, ray) as workers, _open_store(store) as opened:
+    with executor(jobs, ray, on_gpu) as workers, _open_store(store) as opened:
         for e in wanted:
             words = [*command, e.name] if command[-1] == "reproduce" else list(command)
             words += ["--quick"] * quick + ([f"--scale={scale:g}"] if scale is not None else [])
@@ -694,6 +701,7 @@ def run_experiment(
     seed: ExperimentSeed = None,
     jobs: Jobs = None,
     ray: Ray = None,
+    on_gpu: OnGpu = False,
     store: StoreOption = None,
     moves: Moves = False,
     out: Annotated[Path | None, typer.Option(help="Also write a page with figures.")] = None,
@@ -714,7 +722,7 @@ def run_experiment(
     if out is not None:
         _must_be_writable(out)
     command = ["kibitz", "experiment", "run", str(file)]
-    results = _run_experiments([experiment], command, quick, scale, seed, jobs, ray, store, moves)
+    results = _run_experiments([experiment], command, quick, scale, seed, jobs, ray, store, moves, on_gpu)
     _answer("experiment", results, out, as_json)
 
 
@@ -769,6 +777,7 @@ def tournament(
     seed: Seed = 0,
     jobs: Jobs = None,
     ray: Ray = None,
+    on_gpu: OnGpu = False,
     store: StoreOption = None,
     out: Annotated[Path | None, typer.Option(help="Also write a page.")] = None,
     as_json: Json = False,
@@ -783,7 +792,7 @@ def tournament(
     if out is not None:
         _must_be_writable(out)
     command = ["kibitz", "tournament", game, *agents, f"--games={n_games}", f"--seed={seed}"]
-    results = _run_experiments([experiment], command, False, None, None, jobs, ray, store)
+    results = _run_experiments([experiment], command, False, None, None, jobs, ray, store, on_gpu=on_gpu)
     _answer("tournament", results, out, as_json)
 
 
@@ -974,6 +983,7 @@ def learn(
 def bench(
     game: GameArgument = "briskola",
     seconds: Annotated[float, typer.Option(min=0.01, help="Time for one measurement.")] = 0.5,
+    on_gpu: Annotated[bool, typer.Option("--gpu", help="Random games on a GPU beside one core.")] = False,
     as_json: Json = False,
 ) -> None:
     """Measure speed: playouts, search, threads, start; and the ratio to C where a compiler is found.
@@ -983,12 +993,45 @@ def bench(
     from kibitz import bench as room
 
     story = _story()
-    result = room.bench(game, seconds, story.progress("measurements"))
+    progress = story.progress("measurements")
+    result = room.bench_gpu(game, seconds, progress) if on_gpu else room.bench(game, seconds, progress)
     story.close()
     if as_json:
         _document("bench", result)
     else:
-        print(room.text(result))
+        print(room.text_gpu(result) if on_gpu else room.text(result))
+
+
+@app.command()
+def info(as_json: Json = False) -> None:
+    """Tell what Kibitz runs on: versions, processor, GPU, and where it keeps things.
+
+    Example: kibitz info
+    """
+    from kibitz import bench as room
+    from kibitz import gpu, kernel
+    from kibitz.arena.store import default_store
+
+    about = room.machine()
+    content = {
+        "machine": about,
+        "gpu": gpu.device().to_dict(),
+        "compiled_code": str(kernel.cache_root()),
+        "results": str(default_store()),
+    }
+    if as_json:
+        _document("info", content)
+        return
+    rows = {
+        "kibitz": __version__,
+        "python": f"{about['python']}, Numba {about['numba']}, NumPy {about['numpy']}",
+        "processor": f"{about['processor']}, {about['cores']} cores",
+        "GPU": str(gpu.device()),
+        "compiled code": content["compiled_code"],
+        "results": content["results"],
+    }
+    width = max(map(len, rows))
+    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
 
 
 @app.command()

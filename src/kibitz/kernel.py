@@ -30,7 +30,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -110,12 +110,24 @@ class _ProgramCompiler(_Compiler):
         return super().compile_extra(function)
 
 
+kernels: list[Callable[..., Any]] = []
+"""All functions marked with `@kernel`, for `kibitz.gpu`."""
+
+
 def kernel(function: _F) -> _F:
     """Mark a plain function as callable from compiled code; the interpreter calls it as it is."""
+    kernels.append(function)
     return register_jitable(pipeline_class=_PartCompiler)(function)
 
 
-_exposed: dict[str, int] = {}  # the number of arguments of every method name
+_exposed: dict[str, int] = {}
+
+
+def methods() -> dict[str, int]:
+    """All method names that compiled code can call, with their numbers of arguments."""
+    return dict(_exposed)
+
+
 _fields: set[str] = set()  # the names of all fields
 # These belong to every tuple: a method of this name would never be called.
 _TUPLE_METHODS = frozenset({"count", "index"})
@@ -129,6 +141,7 @@ def component(cls: _C) -> _C:
             f"{cls.__name__} has no fields; write it as a NamedTuple with at least one field "
             f"(for example `seats: int = 2`)"
         )
+    cls.at = _at(cls)  # type: ignore[attr-defined]
     methods = {
         name: len(inspect.signature(method).parameters)
         for name, method in vars(cls).items()
@@ -155,11 +168,41 @@ def component(cls: _C) -> _C:
     return cls
 
 
+def stack(components: Sequence[Any]) -> Any:
+    """Components of one class as one, whose fields have an axis more; its `at(number)` is one of them."""
+    columns = [[np.atleast_1d(part) for part in column] for column in zip(*components, strict=True)]
+    longest = [max(map(len, column)) for column in columns]
+    fields = []
+    for column, most, sample in zip(columns, longest, components[0], strict=True):
+        table = np.zeros((len(column), most), column[0].dtype)
+        for row, part in zip(table, column, strict=True):
+            row[: len(part)] = part
+        fields.append(table if isinstance(sample, np.ndarray) else table[:, 0].copy())
+    return type(components[0])(*fields)
+
+
+def _at(cls: _C) -> Callable[..., Any]:
+    """The method that takes one component out of a stack of them: compiled code knows no loop over fields."""
+    names: dict[str, Any] = {"cls": cls}
+    fields = ", ".join(f"stack.{field}[number]" for field in cls._fields)  # type: ignore[attr-defined]
+    exec(f"def at(stack, number): return cls({fields})", names)
+    return names["at"]
+
+
 def _expose(name: str, arity: int) -> None:
     """Register `name` with Numba once for all classes: two registrations break its lowering."""
     if name in _exposed:
         return
     _exposed[name] = arity
+
+    # Methods of rules are short and called everywhere: inlined, they run a fifth faster.
+    options = {"forceinline": True, "pipeline_class": _PartCompiler}
+    for kind in (types.NamedTuple, types.NamedUniTuple):  # type: ignore[attr-defined]
+        overload_method(kind, name, strict=False, jit_options=options)(resolver(name, arity))
+
+
+def resolver(name: str, arity: int) -> Callable[..., Any]:
+    """What tells Numba which function a method is: that of the object's class."""
 
     def resolve(instance: Any, *_arguments: Any) -> Any:
         return getattr(instance.instance_class, name)
@@ -169,10 +212,7 @@ def _expose(name: str, arity: int) -> None:
     resolve.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(f"argument_{i}", positional) for i in range(arity)]
     )
-    # Methods of rules are short and called everywhere: inlined, they run a fifth faster.
-    options = {"forceinline": True, "pipeline_class": _PartCompiler}
-    for kind in (types.NamedTuple, types.NamedUniTuple):  # type: ignore[attr-defined]
-        overload_method(kind, name, strict=False, jit_options=options)(resolve)
+    return resolve
 
 
 def game(cls: _C) -> _C:
@@ -314,8 +354,9 @@ class Entry:
 
 
 def _classes(argument: tuple[Any, ...]) -> tuple[type, ...]:
-    """The class of a component; of a plain tuple of components, those of its items."""
-    return (type(argument),) if type(argument) is not tuple else tuple([type(item) for item in argument])
+    """The classes of a component and of the components that it, or a plain tuple, holds."""
+    own = () if type(argument) is tuple else (type(argument),)
+    return sum([_classes(item) for item in argument if isinstance(item, tuple)], own)
 
 
 def entry(function: Callable[..., Any]) -> Entry:
@@ -341,7 +382,8 @@ def _as_records(argument: Any) -> Any:
     if isinstance(argument, np.ndarray) and argument.dtype.names:
         return argument.view(np.recarray)
     if isinstance(argument, tuple) and any(isinstance(a, np.ndarray) for a in argument):
-        return type(argument)(*[_as_records(a) for a in argument])
+        parts = [_as_records(a) for a in argument]
+        return tuple(parts) if type(argument) is tuple else type(argument)(*parts)
     return argument
 
 
@@ -372,6 +414,13 @@ class _Count(event.Listener):  # type: ignore[misc]
     def on_end(self, _event: Any) -> None:
         pass
 
+    def end(self) -> None:
+        """Add up the time."""
+        seconds = time.perf_counter() - self.began
+        _compiling[0] += seconds
+        if self.functions:
+            compile_report(self.what, self.functions, seconds, True)
+
 
 @contextmanager
 def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
@@ -382,10 +431,18 @@ def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
         with event.install_listener("numba:compile", count):
             yield
     finally:
-        seconds = time.perf_counter() - count.began
-        _compiling[0] += seconds
-        if count.functions:
-            compile_report(what, count.functions, seconds, True)
+        count.end()
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Tell that something is compiled that Numba does not tell of."""
+    count = _Count(what)
+    count.on_start(None)
+    try:
+        yield
+    finally:
+        count.end()
 
 
 _compiling = [0.0]

@@ -66,6 +66,16 @@ def stream(seed: int, *path: int) -> NDArray[np.uint64]:
     return np.array([state], np.uint64)
 
 
+def streams(seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The random streams of many events, each named by one number.
+
+    >>> streams(np.array([7], np.uint64)) == stream(7)
+    array([ True])
+    """
+    with np.errstate(over="ignore"):
+        return mixed(U(0), seeds)
+
+
 def derive(seed: int, *path: int) -> int:
     """A seed of its own for one event, as a plain integer."""
     return int(stream(seed, *path)[0] >> U(1))

@@ -26,6 +26,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
+from kibitz import gpu
 from kibitz.arena.play import Batch, Match, Played
 from kibitz.errors import BadOption, InputError, KibitzError, MissingExtra
 
@@ -57,8 +58,12 @@ class Executor:
         self.close()
 
 
-def executor(jobs: int | None = None, ray: str | None = None) -> Executor:
-    """The executor for so many processes (None: one for every core), or for a Ray cluster."""
+def executor(jobs: int | None = None, ray: str | None = None, on_gpu: bool = False) -> Executor:
+    """The executor for so many processes (None: one for every core), for a Ray cluster, or for a GPU."""
+    if on_gpu:
+        if ray is not None or jobs not in (None, 1):
+            raise BadOption("a GPU is used by one process: give neither a number of processes nor a cluster")
+        return InProcess(gpu.choose("gpu"))
     if ray is not None:
         if jobs is not None:
             raise BadOption("give the number of processes or a Ray cluster, not both")
@@ -70,13 +75,16 @@ def executor(jobs: int | None = None, ray: str | None = None) -> Executor:
 
 
 class InProcess(Executor):
-    """One batch after the other, here."""
+    """One batch after the other, here; on a GPU, what it can play."""
 
     workers = 1
 
+    def __init__(self, on_gpu: bool = False) -> None:
+        self.on_gpu = on_gpu
+
     def run(self, batches: Iterator[Batch]) -> Iterator[Result]:
         for batch in batches:
-            yield batch, batch.play(), socket.gethostname()
+            yield batch, batch.play(self.on_gpu), socket.gethostname()
 
 
 class Processes(Executor):

@@ -155,6 +155,7 @@ def match(
     ray: str | None = None,
     until_decided: bool = False,
     keep_moves: bool = False,
+    on_gpu: bool = False,
 ) -> MatchResult:
     """Let agents play at one table, on duplicate deals.
 
@@ -175,7 +176,8 @@ def match(
         raise BadOption("one agent alone decides nothing; give at least two, or a number of games")
     began = time.perf_counter()
     deals, complete = wanted.deals_for(games_wanted), True
-    with executor(1 if jobs is None and ray is None else jobs, ray) as workers, Store(store) as kept:
+    workers_wanted = 1 if jobs is None and ray is None else jobs
+    with executor(workers_wanted, ray, on_gpu) as workers, Store(store) as kept:
         order = Order(wanted, deals, until_decided)
         try:
             (deals,) = Laboratory(kept, workers, keep_moves).run([order], progress)

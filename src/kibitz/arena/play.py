@@ -13,12 +13,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import games, kernel
+from kibitz import games, gpu, kernel
 from kibitz.agents import Agent, make_agent
 from kibitz.arena import judge
 from kibitz.errors import BadGame, BadOption, IllegalMove, InputError
@@ -26,6 +26,7 @@ from kibitz.kernel import entry, seconds_compiling
 from kibitz.position import State, View
 from kibitz.protocol import CHANCE
 from kibitz.rng import U, derive, mixed, stream
+from kibitz.search.objective import Habit
 
 _CHANCE_STREAM, _AGENT_STREAM = 1, 2
 
@@ -65,48 +66,119 @@ def label_for(game, position, move, seat):
     return game.label(position[0], move, seat)
 
 
-@entry
-def play_deals(
-    game, first, others, places, seed, first_deal, position, moves, rng, scores, counts, decisions, trouble
-):
-    """Play all deals of a batch with players that do not search, without coming back to Python.
+@kernel.component
+class Deals(NamedTuple):
+    """Games between players that do not search: a lane plays one deal in one seating.
 
     The random streams are those of `play_game`, so the games are the same. A policy looks at nothing
-    that the mover cannot see (`kibitz check` tries it), so no view is made. The number of the deal
-    that went wrong is left in `trouble`: an illegal move, or a game longer than it can be.
+    that the mover cannot see (`kibitz check` tries it), so no view is made. `trouble` says that a move
+    was illegal, or the game longer than it can be.
     """
-    state, most = position[0], trouble[1]
-    for d in range(scores.shape[0]):
-        of_deal = mixed(mixed(U(0), seed), first_deal + d)
-        for s in range(scores.shape[1]):
-            chances = plies = 0
-            of_agents = mixed(mixed(of_deal, _AGENT_STREAM), s)
-            position[0] = position[1]
-            while not game.is_over(state):
-                seat = game.mover(state)
-                if seat == CHANCE:
-                    rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), chances)
-                    game.deal(state, rng)
-                    chances += 1
-                    continue
-                rng[0] = mixed(U(0), mixed(of_agents, plies) >> U(1))
-                agent = places[s, seat]
-                if agent == 0:
-                    move = first.choose(game, state, moves, rng)
-                else:
-                    move = others[agent - 1].choose(game, state, moves, rng)
-                n = game.legal(state, moves)
-                is_legal = False
-                for i in range(n):
-                    is_legal = is_legal or moves[i] == move
-                plies += 1
-                decisions[agent] += 1
-                if not is_legal or plies > most:
-                    trouble[0] = first_deal + d
-                    return
-                game.play(state, move)
-            game.returns(state, scores[d, s])
-            game.tally(state, counts[d, s])
+
+    first: Any
+    others: Any
+
+    def lane(task, game, number, scratch, data):
+        places, seed, first_deal, most, blank, scores, counts, decisions, trouble = data
+        deal, seating = number // len(places), number % len(places)
+        of_deal = mixed(mixed(U(0), seed), first_deal + deal)
+        of_agents = mixed(mixed(of_deal, _AGENT_STREAM), seating)
+        chances = plies = 0
+        for agent in range(decisions.shape[1]):
+            decisions[number, agent] = 0
+        trouble[number] = False
+        scratch.position[0] = blank[0]
+        state, rng = scratch.position[0], scratch.rng
+        while not game.is_over(state):
+            seat = game.mover(state)
+            if seat == CHANCE:
+                rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), chances)
+                game.deal(state, rng)
+                chances += 1
+                continue
+            rng[0] = mixed(U(0), mixed(of_agents, plies) >> U(1))
+            agent = places[seating, seat]
+            if agent == 0:
+                move = task.first.choose(game, state, scratch.moves, rng)
+            else:
+                move = task.others[agent - 1].choose(game, state, scratch.moves, rng)
+            plies += 1
+            decisions[number, agent] += 1
+            if plies > most or not is_among(game, state, move, scratch.moves):
+                trouble[number] = True
+                break
+            game.play(state, move)
+        game.returns(state, scores[deal, seating])
+        game.tally(state, counts[deal, seating])
+
+
+@kernel.kernel
+def is_among(game, state, move, moves):
+    """Whether a move is legal."""
+    n = game.legal(state, moves)
+    found = False
+    for i in range(n):
+        found = found or moves[i] == move
+    return found
+
+
+@entry
+def go_on(game, deals, searches, places, seed, first_deal, states, chances, plies, waiting, starts, scratch):
+    """Let many games go on until each is over or an agent that searches must decide.
+
+    `waiting` is then its seat, or OVER, or ILLEGAL, and `starts` the seed of its decision.
+    """
+    rng = scratch.rng
+    for number in range(len(states)):
+        state, deal, seating = states[number], number // len(places), number % len(places)
+        of_deal = mixed(mixed(U(0), seed), first_deal + deal)
+        of_agents = mixed(mixed(of_deal, _AGENT_STREAM), seating)
+        while waiting[number] != OVER and waiting[number] != ILLEGAL:
+            if game.is_over(state):
+                waiting[number] = OVER
+                break
+            seat = game.mover(state)
+            if seat == CHANCE:
+                rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), chances[number])
+                game.deal(state, rng)
+                chances[number] += 1
+                continue
+            start = mixed(of_agents, plies[number]) >> U(1)
+            agent = places[seating, seat]
+            if searches[agent]:
+                waiting[number], starts[number] = seat, start
+                break
+            rng[0] = mixed(U(0), start)
+            if agent == 0:
+                move = deals.first.choose(game, state, scratch.moves, rng)
+            else:
+                move = deals.others[agent - 1].choose(game, state, scratch.moves, rng)
+            plies[number] += 1
+            if not is_among(game, state, move, scratch.moves):
+                waiting[number] = ILLEGAL
+                break
+            game.play(state, move)
+
+
+@entry
+def see(game, states, which, seats, views):
+    """What the seats to move see."""
+    for i in range(len(which)):
+        views[i] = states[which[i]]
+        game.hide(views[i], seats[i])
+
+
+@entry
+def make(game, states, which, chosen, plies, waiting, moves):
+    """Make moves in many games."""
+    for i in range(len(which)):
+        number = which[i]
+        plies[number] += 1
+        if not is_among(game, states[number], chosen[i], moves):
+            waiting[number] = ILLEGAL
+        else:
+            waiting[number] = DEAL
+            game.play(states[number], chosen[i])
 
 
 def seatings(game: Any, agents: int) -> list[list[int]]:
@@ -330,8 +402,8 @@ class Batch:
     code: str = ""
     """The code that the results are filed under; a worker with other code refuses."""
 
-    def play(self) -> Played:
-        """Play all deals in every seating."""
+    def play(self, on_gpu: bool = False) -> Played:
+        """Play all deals in every seating; on a GPU, if it is wanted and nobody searches."""
         match, rules = self.match, self.match.rules
         if self.code and self.code != match.code:
             raise InputError(
@@ -345,13 +417,21 @@ class Batch:
         spent = np.zeros((3, len(agents)))
         moves: list[list[list[int]]] = [[] for _ in range(self.deals if self.keep_moves else 0)]
         began = time.perf_counter() - seconds_compiling()
-        policies = [getattr(agent, "policy", None) for agent in agents]
+        # Agents that search by lanes are asked for many games at once, the others go on by themselves.
+        searches = [getattr(agent, "plays_lanes", False) for agent in agents]
+        policies = [
+            Habit(0.0) if searches[a] else getattr(agent, "policy", None) for a, agent in enumerate(agents)
+        ]
         others = tuple(policies[1:]) or (policies[0],)
+        are_together = None not in policies and len({type(policy) for policy in others}) == 1 and not moves
         if match.judged:
             self._judge(agents[0], scores, spent)
             seconds = time.perf_counter() - seconds_compiling() - began
-        elif None not in policies and len({type(policy) for policy in others}) == 1 and not moves:
-            spent[1] = self._play_policies(agents, policies[0], others, scores, counts)
+        elif are_together and any(searches):
+            self._play_side_by_side(agents, searches, Deals(policies[0], others), scores, counts, spent)
+            seconds = time.perf_counter() - seconds_compiling() - began
+        elif are_together:
+            spent[1] = self._play_policies(agents, Deals(policies[0], others), scores, counts, on_gpu)
             seconds = time.perf_counter() - seconds_compiling() - began
             spent[0] = seconds * spent[1] / spent[1].sum()  # not told apart
         else:
@@ -371,23 +451,68 @@ class Batch:
             seconds = time.perf_counter() - seconds_compiling() - began
             spent[:, 0] += seconds, 1, getattr(agent, "used", 0) - used
 
-    def _play_policies(self, agents: list[Agent], first: Any, others: Any, scores: Any, counts: Any) -> Any:
+    def _play_policies(
+        self, agents: list[Agent], deals: Deals, scores: Any, counts: Any, on_gpu: bool
+    ) -> NDArray[np.int64]:
         """All games at once in compiled code; the number of decisions of every agent."""
         match, rules = self.match, self.match.rules
         for agent in agents:
             agent.start(rules, 0)
-        decisions, trouble = np.zeros(len(agents), np.int64), np.array([-1, rules.max_plies])
-        play_deals(
-            *(rules, first, others, np.array(match.places), match.seed, self.first_deal),
-            *(np.zeros(2, rules.state), np.zeros(rules.max_moves, np.int64), np.zeros(1, np.uint64)),
-            *(scores, counts, decisions, trouble),
+        lanes = self.deals * match.games_a_deal
+        decisions, trouble = np.zeros((lanes, len(agents)), np.int32), np.zeros(lanes, np.bool_)
+        gpu.run(
+            *(rules, deals, lanes),
+            (np.array(match.places), match.seed, self.first_deal, rules.max_plies, np.zeros(1, rules.state)),
+            *((scores, counts, decisions, trouble), on_gpu),
+            fixed=True,
         )
-        if trouble[0] >= 0:
+        self._demand_no(trouble)
+        return decisions.sum(axis=0, dtype=np.int64)
+
+    def _demand_no(self, trouble: NDArray[np.bool_]) -> None:
+        if trouble.any():
+            deal = self.first_deal + int(np.argmax(trouble)) // self.match.games_a_deal
             raise BadGame(
-                f"on deal {trouble[0]} an illegal move was made, or a game lasted longer than max_plies = "
-                f"{rules.max_plies}; `kibitz check` finds such faults"
+                f"on deal {deal} an illegal move was made, or a game lasted longer than max_plies = "
+                f"{self.match.rules.max_plies}; `kibitz check` finds such faults"
             )
-        return decisions
+
+    def _play_side_by_side(
+        self, agents: list[Agent], searches: list[bool], deals: Deals, scores: Any, counts: Any, spent: Any
+    ) -> None:
+        """All games in step: an agent that searches by lanes decides in many of them at once."""
+        match, rules = self.match, self.match.rules
+        for agent in agents:
+            agent.start(rules, 0)
+        n = self.deals * match.games_a_deal
+        places, memory = np.array(match.places), gpu.scratch(rules)
+        states, starts = np.zeros(n, rules.state), np.zeros(n, np.uint64)
+        chances, plies = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        waiting = np.full(n, DEAL)
+        while True:
+            go_on(
+                *(rules, deals, np.array(searches), places, match.seed, self.first_deal),
+                *(states, chances, plies, waiting, starts, memory),
+            )
+            self._demand_no((waiting == ILLEGAL) | (plies > rules.max_plies))
+            if (waiting == OVER).all():
+                break
+            asked = np.where(waiting >= 0, places[np.arange(n) % len(places), waiting], -1)
+            for a, agent in enumerate(agents):
+                which = np.flatnonzero(asked == a)
+                if not len(which):
+                    continue
+                began, used = time.perf_counter() - seconds_compiling(), getattr(agent, "used", 0)
+                views, seats = np.zeros(len(which), rules.state), waiting[which]
+                see(rules, states, which, seats, views)
+                chosen = agent.choose_many(views, rules, seats, starts[which])  # type: ignore[attr-defined]
+                make(rules, states, which, np.array(chosen), plies, waiting, memory.moves)
+                seconds = time.perf_counter() - seconds_compiling() - began
+                spent[:, a] += seconds, len(which), getattr(agent, "used", 0) - used
+        for number, state in enumerate(states.view(np.recarray)):
+            place = divmod(number, match.games_a_deal)
+            rules.returns(state, scores[place])
+            rules.tally(state, counts[place])
 
     def _play_one_by_one(
         self, agents: list[Agent], scores: Any, counts: Any, spent: Any, moves: list[list[list[int]]]

@@ -23,10 +23,12 @@ and `barred(view, seat)`, the cards that are known not to be among them.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from kibitz.bits import lowest, random_subset, size
+from kibitz.errors import Unsupported
 from kibitz.kernel import kernel
 from kibitz.rng import uniform
 
@@ -56,6 +58,23 @@ PLAN = np.dtype(
     ],
     align=True,
 )
+
+_WAYS_OF_FOUR = 1 << 10  # four seats and suits: three groups, of which the first takes at most 13 cards
+
+
+def plan_for_lanes(game: Any) -> np.dtype[Any]:
+    """A plan of kilobytes, for many decisions at once: what three groups need; else `Unsupported`."""
+    if game.plan is not PLAN:
+        return game.plan
+    if game.seats > 4 or getattr(game, "suits", 4) > 4:
+        raise Unsupported(
+            f"{type(game).__name__} with more than four seats or suits is not sampled by lanes; take "
+            f"device=cpu"
+        )
+    smaller = {"cumulated": (_WAYS_OF_FOUR,), "packed": (_WAYS_OF_FOUR,), "table": (1,)}
+    fields = [(name, PLAN[name].base, smaller.get(name, PLAN[name].shape)) for name in PLAN.names]
+    return np.dtype(fields, align=True)
+
 
 BINOMIAL = np.array([[float(math.comb(n, k)) for k in range(65)] for n in range(65)])
 
@@ -255,6 +274,15 @@ def fill_tables(plan):
 
 
 @kernel
+def pack(plan):
+    """What is `taken` of each class, six bits a class."""
+    packed = np.int64(0)
+    for c in range(plan.classes):
+        packed |= np.int64(plan.taken[c]) << (6 * c)
+    return packed
+
+
+@kernel
 def list_ways(plan):
     """Write down the first group's ways to take with their cumulated weights."""
     for c in range(plan.classes):
@@ -263,11 +291,8 @@ def list_ways(plan):
     more = first_take(plan, 0)
     while more:
         total += weight_of_take(plan, 0)
-        packed = np.int64(0)
-        for c in range(plan.classes):
-            packed |= np.int64(plan.taken[c]) << (6 * c)
         plan.cumulated[plan.ways] = total
-        plan.packed[plan.ways] = packed
+        plan.packed[plan.ways] = pack(plan)
         plan.ways += 1
         more = next_take(plan, 0)
 
@@ -304,14 +329,12 @@ def take(plan, group, left, rng):
         both = mine & other
         k = take_of_both(size(mine & ~other), size(both), size(other), wanted, plan.wanted[group + 1], rng)
         return random_subset(rng, both, k) | random_subset(rng, mine & ~other, wanted - k)
-    if group == 0:
-        choose_listed(plan, rng)
-    else:
-        choose_way(plan, group, left, rng)
+    way = choose_listed(plan, rng) if group == 0 else choose_way(plan, group, left, rng)
     cards = np.int64(0)
     for c in range(plan.classes):
-        if plan.taken[c] > 0:
-            cards |= random_subset(rng, plan.cards[c] & left, plan.taken[c])
+        k = (way >> (6 * c)) & 63
+        if k > 0:
+            cards |= random_subset(rng, plan.cards[c] & left, k)
     return cards
 
 
@@ -333,7 +356,7 @@ def take_of_both(only, both, of_last, first_wants, last_wants, rng):
 
 @kernel
 def choose_listed(plan, rng):
-    """One of the listed ways of the first group, by its weight, into `taken`."""
+    """One of the listed ways of the first group, by its weight; the plan is only read."""
     chance = uniform(rng) * plan.cumulated[plan.ways - 1]
     low, high = 0, plan.ways - 1
     while low < high:
@@ -342,13 +365,12 @@ def choose_listed(plan, rng):
             high = middle
         else:
             low = middle + 1
-    for c in range(plan.classes):
-        plan.taken[c] = (plan.packed[low] >> (6 * c)) & 63
+    return plan.packed[low]
 
 
 @kernel
 def choose_way(plan, group, left, rng):
-    """One of a middle group's ways to take, by its weight, into `taken`."""
+    """One of a middle group's ways to take, by its weight; it is worked out within the plan."""
     for c in range(plan.classes):
         plan.numbers[c] = size(plan.cards[c] & left)
     chance = uniform(rng) * ways_after(plan, group - 1)
@@ -356,7 +378,8 @@ def choose_way(plan, group, left, rng):
     while more:
         chance -= weight_of_take(plan, group)
         if chance < 0.0 or not next_take(plan, group):
-            return
+            break
+    return pack(plan)
 
 
 @kernel

@@ -1,10 +1,21 @@
-"""Flat Monte Carlo: every legal move gets the same number of playouts, each in a fresh world."""
+"""Flat Monte Carlo: every legal move gets the same number of playouts, each in a fresh world.
+
+`sample` plays them one after the other. `Samples` does it by lanes, for one decision or for many at
+once: every playout has a random stream of its own, so it does not matter which lane plays it where.
+"""
 
 from __future__ import annotations
 
-from kibitz.kernel import entry
-from kibitz.search.objective import play_out
+from typing import Any, NamedTuple
+
+from kibitz.kernel import component, entry
+from kibitz.rng import mixed
+from kibitz.search.objective import Playout, play_out
 from kibitz.search.worlds import are_foreseen, deal_for_move, draw_world
+
+SLOTS = 256
+"""Lanes of a move; each plays every 256th of its playouts."""
+NO_MOVE = -(1 << 62)
 
 
 @entry
@@ -26,3 +37,46 @@ def sample(game, objective, policy, root, seat, playouts, worlds, world, moves, 
             sums[i] += values[seat]
             squares[i] += values[seat] * values[seat]
     return n
+
+
+@component
+class Samples(NamedTuple):
+    """The task of a lane: its share of the playouts of one move of one decision."""
+
+    objective: Any
+    """A stack, one for every decision."""
+    sense: float
+
+    def lane(task, game, number, scratch, data):
+        views, plans, seats, starts, each, choices, sums, squares = data
+        width = choices.shape[1]
+        root, choice, slot = number // (SLOTS * width), number // SLOTS % width, number % SLOTS
+        total = square = 0.0
+        move, seat = choices[root, choice], seats[root]
+        if move != NO_MOVE:
+            objective, policy = task.objective.at(root), Playout(task.sense, seat)
+            state, rng = scratch.position[0], scratch.rng
+            for playout in range(slot, each[root], SLOTS):
+                rng[0] = mixed(mixed(starts[root], choice), playout)
+                scratch.position[0] = views[root]
+                game.sample(state, seat, plans[root], rng)
+                game.play(state, move)
+                play_out(game, policy, state, scratch.moves, rng)
+                objective.value(game, state, scratch.values)
+                value = scratch.values[seat]
+                total += value
+                square += value * value
+        sums[number], squares[number] = total, square
+
+
+@entry
+def list_choices(game, views, seats, plans, choices, moves):
+    """Prepare many decisions: plans for their worlds, and their legal moves; the most moves of one."""
+    most = 0
+    for root in range(len(views)):
+        game.prepare(views[root], seats[root], plans[root])
+        n = game.legal(views[root], moves)
+        most = max(most, n)
+        for i in range(choices.shape[1]):
+            choices[root, i] = moves[i] if i < n else NO_MOVE
+    return most

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import kernel
+from kibitz import gpu, kernel
 from kibitz.belief import counters
+from kibitz.belief.unseen import plan_for_lanes
 from kibitz.errors import BadOption, Unsupported
 from kibitz.kernel import entry
 from kibitz.position import View
 from kibitz.protocol import UNNOTICED
-from kibitz.rng import stream
-from kibitz.search import exact, flat, tree
+from kibitz.rng import U, mixed, stream, streams
+from kibitz.search import exact, flat, forest, tree
 from kibitz.search.advice import Advice, Row
 from kibitz.search.objective import Habit, Playout, Score, score
 from kibitz.search.worlds import NOTHING_LEARNED, Worlds, begin, memory_for_worlds, one_world
@@ -332,6 +333,9 @@ def two_sides(game: Any) -> bool:
     return len({int(game.team(seat)) for seat in range(game.seats)}) == 2
 
 
+_MINUS_ONE, _ZERO = U((1 << 64) - 1), U(0)
+_LANES = 1 << 22
+"""Lanes at once, at most."""
 _MOST_AT_ONCE = 100_000
 """Iterations between two looks at Ctrl-C."""
 
@@ -340,11 +344,80 @@ _MOST_AT_ONCE = 100_000
 class FlatMonteCarlo(Searcher):
     """Every legal move gets the same number of playouts, each in a freshly sampled world."""
 
+    device: str = option(
+        "auto",
+        "cpu: one playout after the other; gpu: all at once, on a GPU if there is one; auto: gpu from "
+        f"{gpu.LARGE:,} playouts on",
+        choices=gpu.DEVICES,
+    )
     least: int = 1
     """Playouts of a move, however many moves there are."""
 
+    def start(self, game: Any, seat: int) -> None:
+        super().start(game, seat)
+        if self.device == "gpu":
+            if self.belief:
+                raise Unsupported("device=gpu deals every world anew; leave belief out")
+            plan_for_lanes(game)
+
+    @property
+    def plays_lanes(self) -> bool:
+        """Whether playouts have streams of their own, and may be played all at once."""
+        many = self.each >= gpu.LARGE or (not self.each and self.iterations >= gpu.LARGE)
+        return self.device == "gpu" or (self.device == "auto" and many and not self.belief)
+
+    def choose_many(self, views: NDArray[Any], game: Any, seats: Any, seeds: Any) -> list[int]:
+        """The moves in many decisions: the same as `choose` makes in each, with that seed."""
+        moves = []
+        self._only_choice = True
+        for found in self._sampled(views, game, seats, streams(seeds)):
+            self.used += found.iterations if len(found.moves) > 1 else 0
+            moves.append(found.moves[found.best(self.chooses_by_value)])
+        return moves
+
+    def _sampled(self, views: NDArray[Any], game: Any, seats: Any, starts: Any) -> Iterator[Statistics]:
+        """What lanes find out about the moves in many decisions."""
+        plan = plan_for_lanes(game)
+        at_once = max(1, _LANES // (flat.SLOTS * min(game.max_moves, 64)))
+        for first in range(0, len(views), at_once):
+            part = slice(first, first + at_once)
+            yield from self._sample_some(views[part], game, seats[part], starts[part], plan)
+
+    def _sample_some(
+        self, views: NDArray[Any], game: Any, seats: Any, starts: Any, plan: Any
+    ) -> list[Statistics]:
+        n, plans = len(views), np.zeros(len(views), plan)
+        choices = np.zeros((n, game.max_moves), np.int64)
+        width = flat.list_choices(game, views, seats, plans, choices, np.zeros(game.max_moves, np.int64))
+        choices = np.ascontiguousarray(choices[:, :width])
+        widths = (choices != flat.NO_MOVE).sum(axis=1)
+        each = self.each or np.maximum(self.least, self.iterations // widths)
+        each = np.where(widths > 1, each, 0) if self._only_choice else np.broadcast_to(each, n).copy()
+        objective = kernel.stack(
+            [self._objective(View.over(game, int(s), views[i : i + 1], False)) for i, s in enumerate(seats)]
+        )
+        sums, squares = np.zeros(n * width * flat.SLOTS), np.zeros(n * width * flat.SLOTS)
+        gpu.run(
+            *(game, flat.Samples(objective, self.playout), len(sums)),
+            (views, plans, seats, starts, each, choices),
+            *((sums, squares), gpu.choose(self.device)),
+        )
+        found = []
+        by_slots = (n, width, flat.SLOTS)
+        for i, (of_sums, of_squares) in enumerate(
+            zip(sums.reshape(by_slots).sum(axis=2), squares.reshape(by_slots).sum(axis=2), strict=True)
+        ):
+            one = Statistics.of(choices[i, : widths[i]].tolist())
+            one.sums[:], one.squares[:] = of_sums[: widths[i]], of_squares[: widths[i]]
+            one.visits[:] = one.available[:] = each[i]
+            one.iterations = one.worlds = int(each[i] * widths[i])
+            found.append(one)
+        return found
+
     def _search(self, view: View, seed: int) -> Statistics:
         game = view.game
+        if self.plays_lanes:
+            return next(self._sampled(view.array, game, np.array([view.seat]), stream(seed)))
         found = Statistics.of(legal_moves(view))
         each = self.each or max(self.least, self.iterations // len(found.moves))
         world, rng = np.zeros(1, game.state), stream(seed)
@@ -414,8 +487,13 @@ class TreeSearch(Searcher):
         choices=("moves", "full"),
     )
     playouts: int = option(1, "playouts a leaf", least=1)
-    threads: int = option(1, "independent trees on as many threads, summed", least=1, most=256)
+    threads: int = option(1, "independent trees on as many threads, summed", least=1, most=1 << 16)
     keep: bool = option(False, "keep the tree between moves")
+    device: str = option(
+        "cpu",
+        "gpu: the trees of all threads, and in a match of many games, grow at once, on a GPU if there is one",
+        choices=("cpu", "gpu"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -479,6 +557,91 @@ class TreeSearch(Searcher):
             raise Unsupported(f"{type(game).__name__} calls no moves alike (method 'alike'); leave merge out")
         if self.keep and self.infosets == "moves" and "label" not in game.defaulted:
             raise Unsupported("keep=true needs to know what the seat has seen; add infosets=full")
+        if self.plays_lanes:
+            plan_for_lanes(game)
+            is_counted = not self.time and not self.each and not self.keep
+            is_dealt = self.worlds in ("fresh", "possible") and self.belief != COUNTERS
+            if not (is_counted and is_dealt and not self.endings and self.backup == "mean"):
+                raise Unsupported(
+                    "device=gpu grows trees by a number of iterations, with worlds=fresh or possible and "
+                    "backup=mean; it goes with none of time, each, keep, endings and belief=counters"
+                )
+
+    @property
+    def plays_lanes(self) -> bool:
+        """Whether many trees grow at once."""
+        return self.device == "gpu"
+
+    def choose_many(self, views: NDArray[Any], game: Any, seats: Any, seeds: Any) -> list[int]:
+        """The moves in many decisions: the same as `choose` makes in each, with that seed."""
+        self._only_choice = True
+        chosen = []
+        for found in self._grown(views, game, seats, seeds):
+            self.used += found.iterations
+            chosen.append(found.moves[found.best(self.chooses_by_value)])
+        return chosen
+
+    def _grown(self, views: NDArray[Any], game: Any, seats: Any, seeds: Any) -> Iterator[Statistics]:
+        """What trees of all threads find out about the moves in many decisions."""
+        capacity, plan = self._capacity(game, self._share(0)), plan_for_lanes(game)
+        shapes = partial(forest.memory, game, plan, capacity, int(self.belief))
+        on_gpu = gpu.choose(self.device)
+        at_once = len(views)
+        if on_gpu:
+            each = sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in shapes(1))
+            at_once = max(1, int(0.8 * gpu.free_memory() / each) // self.threads)
+        for first in range(0, len(views), at_once):
+            part = slice(first, first + at_once)
+            yield from self._grow_some(views[part], game, seats[part], seeds[part], shapes, on_gpu)
+
+    def _grow_some(
+        self, views: NDArray[Any], game: Any, seats: Any, seeds: Any, shapes: Any, on_gpu: bool
+    ) -> Iterator[Statistics]:
+        n, threads = len(views), np.arange(self.threads, dtype=np.uint64)
+        choices = np.zeros((n, game.max_moves), np.int64)
+        moves = np.zeros(game.max_moves, np.int64)
+        width = flat.list_choices(game, views, seats, np.zeros(n, plan_for_lanes(game)), choices, moves)
+        choices = np.ascontiguousarray(choices[:, :width])
+        widths = (choices != flat.NO_MOVE).sum(axis=1)
+        objectives = [
+            self._objective(View.over(game, int(s), views[i : i + 1], False)) for i, s in enumerate(seats)
+        ]
+        shares = np.array([self._share(thread) for thread in range(self.threads)])
+        iterations = np.repeat(widths > 1, self.threads) * np.tile(shares, n) if self._only_choice else 0
+        iterations = iterations if self._only_choice else np.tile(shares, n)
+        own = mixed(np.repeat(streams(seeds), self.threads), np.tile(threads, n))
+        figures = np.zeros((n * self.threads, width, len(forest.FIGURES)))
+        roots = np.zeros((n * self.threads, 3))
+        gpu.run(
+            game,
+            forest.Forest(
+                kernel.stack([o for o in objectives for _ in threads]),
+                *(self._options(), self.playout, self._may_stop(1)),
+            ),
+            n * self.threads,
+            (
+                *(np.repeat(views, self.threads), np.repeat(seats, self.threads)),
+                *(mixed(own, _MINUS_ONE), mixed(own, _ZERO), iterations),
+                *(np.repeat(choices, self.threads, axis=0), NOTHING_LEARNED),
+            ),
+            *((figures, roots), on_gpu),
+            memory=shapes,
+        )
+        by_decision = figures.reshape(n, self.threads, width, -1)
+        for i in range(n):
+            found = Statistics.of(choices[i, : widths[i]].tolist())
+            of_roots = roots[i * self.threads : (i + 1) * self.threads]
+            sums = by_decision[i, :, : widths[i]].sum(axis=0)
+            found.visits[:], found.sums[:], found.squares[:], found.available[:] = sums[:, :4].T
+            found.root_sum, visits, done = of_roots.sum(axis=0)
+            found.root_visits, found.iterations = int(visits), int(done)
+            found.worlds = found.iterations
+            if self.worlds != "fresh":
+                found.available[:] = visits
+            if self.ties == "first" and self.threads == 1:
+                numbers = by_decision[i, 0, : widths[i], 4]
+                found.tried = np.where(numbers == tree.NO_NODE, np.inf, numbers)
+            yield found
 
     def _options(self) -> tree.Options:
         return tree.Options(
@@ -512,6 +675,9 @@ class TreeSearch(Searcher):
 
     def _search(self, view: View, seed: int) -> Statistics:
         self._check(view.game)
+        if self.plays_lanes:
+            seeds = np.array([seed], np.uint64)
+            return next(self._grown(view.array, view.game, np.array([view.seat]), seeds))
         self._stop = False
         moves = legal_moves(view)
         memories, is_fresh = self._memories(view.game)

@@ -529,8 +529,8 @@ def is_decided(tree, left):
     return most - second > left
 
 
-@entry
-def search(game, objective, policy, options, root, seat, tree, worlds, iterations, later, fresh_tree, rng):
+@kernel
+def grow(game, objective, policy, options, root, seat, tree, worlds, iterations, later, fresh_tree, rng):
     """Search on from `root` for `iterations` more; fewer if the root is proved. How many.
 
     `later` says how many are to follow in further calls: the search ends when they cannot change which
@@ -545,6 +545,14 @@ def search(game, objective, policy, options, root, seat, tree, worlds, iteration
         if i % _LOOK_EVERY == 0 and later >= 0 and is_decided(tree, later + iterations - i - 1):
             return i + 1
     return iterations
+
+
+@entry
+def search(game, objective, policy, options, root, seat, tree, worlds, iterations, later, fresh_tree, rng):
+    """`grow`, called from Python."""
+    return grow(
+        game, objective, policy, options, root, seat, tree, worlds, iterations, later, fresh_tree, rng
+    )
 
 
 @entry

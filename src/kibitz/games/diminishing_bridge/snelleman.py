@@ -57,11 +57,11 @@ def strategic_value(game, state):
 @kernel
 def nearest_bid(game, state, x):
     """Round x, halves away from zero; where that is forbidden, to the other side."""
-    bid = math.floor(x + 0.5)
+    bid = np.int64(math.floor(x + 0.5))  # the GPU's floor is no whole number
     forbidden = game.forbidden(state)
     if bid == forbidden:
         bid += 1 if x - math.floor(x) < 0.5 else -1
-    bid = min(max(bid, 0), np.int64(state.cards))
+    bid = min(max(bid, np.int64(0)), np.int64(state.cards))
     return bid if bid != forbidden else bid - 1
 
 
