@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kibitz.errors import ParseError
+from kibitz.errors import IllegalMove, ParseError
 from kibitz.games import load
 from kibitz.games.backgammon.plays import (
     CHECKERS,
@@ -374,6 +374,11 @@ def test_plays_are_read(words, text):
 def test_what_is_no_play(words):
     with pytest.raises(ParseError, match="is no play"):
         GAME.parse_move(words)
+
+
+def test_legal_plays_are_told_apart():
+    with pytest.raises(IllegalMove, match="legal are 8/3 6/3, 8/3 8/5, 13/10 8/3"):
+        deal(load("backgammon"), 3).play("13/9")
 
 
 @pytest.mark.parametrize(

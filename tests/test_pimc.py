@@ -3,11 +3,13 @@
 import pytest
 
 from kibitz.agents import look, make_agent
-from kibitz.errors import Unsupported
+from kibitz.agents.classical import value_for
+from kibitz.errors import BadOption, Unsupported
 from kibitz.games import load
 from kibitz.games.bridge import dds
 from kibitz.games.bridge.rules import ANY, Bridge
 from kibitz.games.briskola.rules import Briskola
+from kibitz.search.solver import Limits, Subject, algorithm, hides_cards, known_world
 from kibitz.testing import check_agent, check_hidden
 from tests.positions import random_state
 from tests.test_bridge_play import played_down
@@ -65,7 +67,7 @@ def test_where_nothing_is_hidden_it_is_not_needed():
 # --- open cards ---
 
 
-@pytest.mark.parametrize(("cards", "n"), [(1, 4), (3, 12), (4, 12), (5, 6), (6, 2)])
+@pytest.mark.parametrize(("cards", "n"), [(1, 4), (3, 12), (4, 12), (5, 6), (6, 5)])
 def test_alpha_beta_with_open_cards_finds_the_tricks_of_dds(cards, n):
     agent = make_agent("cheating-alphabeta:depth=24")
     for seed in range(n):
@@ -75,6 +77,54 @@ def test_alpha_beta_with_open_cards_finds_the_tricks_of_dds(cards, n):
         made = int(state.game.made(state.record, int(state.game.team(state.mover))))
         assert advice.exact
         assert values_of(advice) == {move: made + tricks[move] for move in state.legal_moves()}
+
+
+@pytest.mark.parametrize("plies", [34, 35, 36, 37, 38])
+def test_alpha_beta_finds_the_values_of_endings_of_briskola(plies):
+    """The stock is used up, so the cards that a seat does not see are those of the other.
+
+    `endings` has a search of its own. What cheats sees the cards, what does not concludes them.
+    """
+    for seed in range(10):
+        state = random_state(Briskola(2), seed, plies)
+        solved = values_of(make_agent("flat:1,endings=1").advise(state.view(), seed))
+        for spec in ("cheating-alphabeta:depth=6", "alphabeta:depth=6"):
+            agent = make_agent(spec)
+            advice = agent.advise(look(agent, state), seed)
+            assert advice.exact
+            assert values_of(advice) == pytest.approx(solved)
+        found = subject_of(state).solve(algorithm("alphabeta-table"), Limits())
+        assert found.is_exact
+        assert value_for(state.game, state.mover, found) == pytest.approx(max(solved.values()))
+
+
+def subject_of(state):
+    about = ("ending", state.game, known_world(state.view()), state.game.move_text)
+    return Subject(*about, has_chance=False, has_mirrors=False, is_tree=False, is_small=True)
+
+
+def test_a_world_is_known_only_if_no_other_agrees():
+    ending = random_state(Briskola(2), 1, 36)
+    world = known_world(ending.view())
+    assert sorted(world["hands"].ravel()) == sorted(ending.array["hands"].ravel())
+    assert known_world(random_state(Briskola(2), 1, 30).view()) is None
+    assert known_world(random_state(Briskola(2), 1, 30).open_view()) is not None
+    assert known_world(random_state(Briskola(4), 1, 36).view()) is None
+
+
+def test_open_hands_are_not_hidden():
+    assert hides_cards(Bridge())
+    assert not hides_cards(Bridge(double_dummy=True))
+    assert not hides_cards(load("backgammon"))
+    make_agent("alphabeta").start(Bridge(double_dummy=True), 0)
+    with pytest.raises(Unsupported, match="hides cards"):
+        make_agent("alphabeta").start(Bridge(), 0)
+
+
+@pytest.mark.parametrize("spec", ["pimc:0", "pimc:-3"])
+def test_at_least_one_world_is_searched(spec):
+    with pytest.raises(BadOption, match="from 1 to"):
+        make_agent(spec)
 
 
 def test_only_by_its_name_it_sees_hidden_cards():

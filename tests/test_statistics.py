@@ -63,6 +63,7 @@ def test_one_deal_says_nothing_about_its_error():
     assert math.isnan(found.stderr)
     assert found.ci == (-math.inf, math.inf)
     assert math.isnan(mean_of_deals([]).mean)
+    assert mean_of_deals([]).text() == wilson(0, 0).text(100, 1) == "–"
 
 
 @pytest.mark.parametrize(

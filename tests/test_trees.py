@@ -1,6 +1,7 @@
 """Trees written by hand: how they are read, what is refused, how a search of them is drawn."""
 
 import json
+import random
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -8,10 +9,13 @@ import pytest
 
 from kibitz import drawing
 from kibitz.errors import InputError, ParseError, UnknownName, Unsupported
+from kibitz.games.tree.document import read_json
+from kibitz.games.tree.nodes import build
 from kibitz.games.tree.rules import END
-from kibitz.games.tree.text import examples, load, read, read_json
+from kibitz.games.tree.text import examples, load, read
 from kibitz.protocol import CHANCE
 from kibitz.search.solver import ALGORITHMS, Settings, Solver, Subject, algorithm, subject
+from tests.test_classical import random_node
 from tests.test_docs import run_kibitz
 
 TEXT = """
@@ -112,6 +116,15 @@ WRONG = {
     "seat 0\n  1, 2": "tree, line 1: two seats are written as max and min",
     "seat 0\n  1, 2, 3\n  4": "tree, line 3: a leaf has one number per seat, 3 of them",
     "seat\n  1, 2, 3": "tree, line 1: 'seat' needs a number",
+    "seat ²\n  1, 2, 3": "tree, line 1: 'seat' needs a number",
+    "max\n  1e9999999": "tree, line 2: '1e9999999' is no node",
+    "max\n  1e400": "tree, line 2: '1e400' is no node",
+    "chance\n  1e9999999 3": "tree, line 2: '1e9999999' is no probability",
+    "chance\n  1e-400 3\n  1 3": "tree, line 2: the probability 1e-400 is not above 0",
+    "max ~ 1 ~ 2\n  3": "tree, line 1: '~' means nothing here",
+    "max noisy noisy\n  3": "tree, line 1: 'noisy' means nothing here",
+    "max\n  3 noisy": "tree, line 2: 'noisy' means nothing here",
+    "range 0 4\nrange 0 5\nmax\n  3": "tree, line 2: is a second range",
     "# nothing": "tree holds no tree",
 }
 
@@ -124,22 +137,81 @@ def test_malformed_trees_are_refused_with_line_and_reason(text):
 
 WRONG_JSON = {
     '{"node": "max",\n "children": [3,]}': "tree, line 2: no JSON",
-    '{"node": "sum", "children": [3]}': "'sum' is no kind of node",
-    '{"node": "max", "children": [{"name": "a"}]}': "children[0]: a leaf needs a value",
-    '{"node": "max", "children": ["x"]}': "children[0]: there is no node 'x' in 'nodes'",
+    '{"node": "sum", "children": [3]}': "tree, line 1: 'sum' is no kind of node",
+    '{"node": "max", "children": [\n3,\n{"name": "a"}]}': "tree, line 3, children[1]: a leaf needs a value",
+    '{"node": "max", "children": [\n"x"]}': "tree, line 2, children[0]: there is no node 'x' in 'nodes'",
     '{"node": "max", "kids": [3]}': "'kids' is no word",
-    '{"node": "max", "children": [null]}': "children[0]: None is no node",
-    '{"node": "chance", "children": [3, 4]}': "children[0]: an outcome of chance needs a probability",
-    '{"node": "max", "children": ["a"], "nodes": {"a": {"node": "min", "children": ["b"]}, '
-    '"b": {"node": "max", "children": [1, "a"]}}}': "leads back to a node above it",
-    "[1]": "is no node",
+    '{"node": "max", "children": [null]}': "children[0]: 'null' is no node",
+    '{"node": "max", "children": [NaN]}': "children[0]: 'NaN' is no node",
+    '{"node": "max", "children": [1e9999999]}': "children[0]: '1e9999999' is no node",
+    '{"node": "chance", "children": [\n3, 4]}': "line 2, children[0]: an outcome of chance needs",
+    '{"node": "max", "children": [3,\n {"node": "chance", "children": [\n{"odds": 0.5, "value": 3},\n'
+    '{"odds": "1/3", "value": 4}]}]}': "tree, line 2, children[1]: the probabilities add up to 0.833333",
+    '{"node": "max", "children": ["a"], "nodes": {\n"a": {"node": "min", "children": ["b"]},\n'
+    '"b": {"node": "max", "children": [1,\n"a"]}}}': "line 4, nodes.b, children[1]: leads back to a node",
+    '{"node": "max", "children": [1, "a"], "nodes": {\n"a": "b",\n"b": "a"}}': "leads back to itself",
+    '{"node": "max", "children": [1, "a"], "nodes": {"a": "c"}}': "nodes.a: there is no node 'c'",
+    '{"node": "max", "children": [1], "nodes": {"a": {"node": "min", "children": ["a"]}}}': "leads back",
+    '{"node": "max", "children": [1], "nodes": {\n"a": 3}}': "line 2, nodes.a: no branch leads to 'a'",
+    "[1]": "'[…]' is no node",
+    '{"node": "max", "range": 5, "children": [1]}': "tree, line 1: range needs two numbers",
+    '{"node": "max",\n"range": null, "children": [1]}': "tree, line 2: range needs two numbers",
+    '{"node": "max", "range": "01", "children": [1]}': "range needs two numbers",
+    '{"node": "max", "range": [0, "1"], "children": [1]}': "range needs two numbers",
+    '{"node": "max", "children": [{"node": "min", "range": [0, 1], "children": [1]}]}': "belongs to the root",
+    '{"node": "max", "children": [{"odds": 0.5, "value": 1}]}': "only an outcome of chance has a prob",
+    '{"node": "chance", "odds": 1, "children": [{"odds": 1, "value": 1}]}': "only an outcome of chance",
+    '{"node": "max", "value": 3, "children": [1]}': "'value' means nothing in 'max'",
+    '{"node": "max", "children": [{"value": 3, "evaluation": 4}]}': "'evaluation' means nothing in a leaf",
+    '{"node": "max", "children": [{"value": 3, "children": []}]}': "'children' means nothing in a leaf",
+    '{"node": "max", "children": [1],\n"children": [2]}': "tree, line 2: 'children' stands here twice",
+    '{"node": "max", "noisy": 1, "children": [1]}': "'noisy' is true or false",
+    '{"node": "max", "name": 1, "children": [1]}': "'name' is a text",
+    '{"node": "max", "children": [{"value": true}]}': "'true' is no number",
+    '{"node": "seat ²", "children": [[1, 2, 3]]}': "'seat' needs a number",
+    '{"node": "max", "children": [{"to": "a", "value": 1}]}': "'value' means nothing in a node that stands",
 }
 
 
 @pytest.mark.parametrize("text", WRONG_JSON)
-def test_malformed_json_is_refused_with_place_and_reason(text):
+def test_malformed_json_is_refused_with_line_and_reason(text):
     with pytest.raises(ParseError, match=re.escape(WRONG_JSON[text])):
         read_json(text)
+
+
+def test_a_named_node_can_be_an_outcome_of_chance_and_a_name_can_stand_for_another():
+    document = {
+        "node": "chance",
+        "children": [
+            {"odds": "1/4", "to": "s", "name": "six"},
+            {"odds": "3/4", "node": "max", "children": ["t", 1]},
+        ],
+        "nodes": {"t": "s", "s": {"node": "min", "children": [4, 8]}},
+    }
+    tree = read_json(json.dumps(document))
+    assert len(tree.game.movers) == 6  # chance, s, max, and three leaves
+    assert tree.names[:2] == ["six", "b"]
+    assert tree.game.chances[:2].tolist() == [0.25, 0.75]
+    assert Solver(tree.game, Settings(), compiled=False).solve(tree.root().array).value == 4
+
+
+def test_what_is_printed_can_be_read():
+    assert read("max\n  −1.5\n  −2").game.scores[1:, 0].tolist() == [-1.5, -2]
+
+
+def test_files_are_read_as_text(tmp_path):
+    file = tmp_path / "x.tree"
+    file.write_text("max\n  1\n", encoding="utf-8-sig")
+    assert load(str(file)).game.max_plies == 1
+    file.with_suffix(".json").write_text('{"node": "max", "children": [1]}', encoding="utf-8-sig")
+    assert load(str(file.with_suffix(".json"))).game.max_plies == 1
+    for content in (b"\xff\xfe\x01", b"max\0"):
+        file.write_bytes(content)
+        with pytest.raises(ParseError, match="is no text"):
+            load(str(file))
+    (tmp_path / "y.tree").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        load(str(tmp_path / "y.tree"))
 
 
 def test_json_may_lead_to_one_node_twice():
@@ -198,17 +270,115 @@ def test_svg_is_well_formed_and_shows_what_the_text_shows(name):
     svg = ElementTree.fromstring(tree.svg())
     for spot in spots(tree.picture()):
         if spot.value:
-            assert spot.value in shown(svg)
+            assert ("≈ " * spot.is_estimated + spot.value) in shown(svg)
         if spot.cut:
-            assert spot.cut in shown(svg)
+            assert f"✂ {spot.cut}" in shown(svg)
     struck = svg.findall(".//{http://www.w3.org/2000/svg}path[@stroke='#d55e00']")
     assert len(struck) == sum(bool(spot.struck) for spot in spots(tree.picture()))
 
 
 def spots(spot):
-    yield spot
-    for child in spot.children:
-        yield from spots(child)
+    yield from spot.below()
+
+
+def boxes(svg):
+    """Where texts stand in a picture: left, right, baseline."""
+    for text in svg.iter("{http://www.w3.org/2000/svg}text"):
+        size, x, anchor = float(text.get("font-size")), float(text.get("x")), text.get("text-anchor")
+        width = drawing._width("".join(text.itertext()), size)
+        yield (x, x + width) if anchor else (x - width / 2, x + width / 2), float(text.get("y"))
+
+
+def test_texts_of_a_picture_do_not_overlap(tmp_path):
+    file = tmp_path / "long.tree"
+    file.write_text(
+        "max\n  a very long name: min\n    3.14159\n    12.75\n  another one of many words: chance\n"
+        "    1/6 six of them: -20.125\n    5/6 none of them: min\n      take the offer: 1\n      leave it: 9"
+    )
+    for name in (str(file), "three-seats", "coin-in-bounds", "equal-values"):
+        tree = drawn(name, "minimax" if name == "three-seats" else "star1")
+        places = list(boxes(ElementTree.fromstring(tree.svg())))
+        for i, ((left, right), line) in enumerate(places):
+            for (other_left, other_right), other_line in places[:i]:
+                if abs(line - other_line) < 6:
+                    assert right <= other_left or other_right <= left
+
+
+def test_what_was_not_looked_at_is_struck_out_with_a_reason():
+    rng = random.Random(1)
+    trees = [build(random_node(rng, 4, ("max", "min", "chance"))) for _ in range(30)]
+    for tree in [*(load(name) for name in examples() if name != "three-seats"), *trees]:
+        whole = Subject("tree", tree.game, tree.root().array, tree.move_text, True, True, True, True)
+        for settings in (*ALGORITHMS.values(), Settings("star2", table=True, keep=2)):
+            picture = drawing.draw(whole, settings).picture()
+            for spot in spots(picture):
+                for child in spot.children:
+                    if not child.is_seen:
+                        assert child.struck or not spot.is_seen
+                    if child.struck and child.is_seen:
+                        assert not any(below.is_seen for below in child.children)
+
+
+def test_star2_shows_bounds_of_probes_and_why_replies_were_not_needed():
+    text = drawn("coin", "star2").text()
+    assert "1/2 tails: min = −1  (−∞ … −1)  ✂ end of the range" in text
+    assert text.count("╳") == 1
+    assert drawn("coin", "star2").found.cuts == {"range": 1}
+    probed = read(
+        "range 0 9\nmax\n  5\n  chance\n    1/2 min\n      4\n      2\n    1/2 min\n      3\n      7"
+    )
+    tree = Subject("x", probed.game, probed.root().array, probed.move_text, True, False, True, True)
+    lines = drawing.draw(tree, algorithm("star2")).text().splitlines()
+    assert lines[2] == "└─ b: chance ≤ 3.5  (5 … ∞)  ✂ mean ≤ α = 5"
+    assert [line.strip(" │├└─") for line in lines[3:]] == [
+        *("1/2 a: min ≤ 4  (1 … 4)", "a: 4", "╳ b: 2"),
+        *("1/2 b: min ≤ 3  (6 … 3)  ✂ 3 ≤ α = 6", "a: 3", "╳ b: 7"),
+    ]
+
+
+def test_positions_from_the_table_are_marked():
+    document = {
+        "node": "max",
+        "children": [{"node": "min", "children": ["s"]}, {"node": "min", "children": ["s"]}],
+        "nodes": {"s": {"node": "max", "children": [4, 6]}},
+    }
+    tree = read_json(json.dumps(document))
+    whole = Subject("shared", tree.game, tree.root().array, tree.move_text, False, False, True, True)
+    picture = drawing.draw(whole, Settings(table=True))
+    assert "a: max = 6  ✂ in the table" in picture.text()
+    assert picture.text().count("╳") == 2
+    assert "b › a: worth 6, as the table knows" in picture.page()
+
+
+def test_left_out_branches_say_why_in_text_picture_and_caption(tmp_path):
+    file = tmp_path / "twins.tree"
+    file.write_text("max\n  a: min\n    1\n    2\n  b: min same\n    1\n    2\n")
+    tree = drawn(str(file), "alphabeta-symmetry")
+    assert "╳ b: min  [symmetry]" in tree.text()
+    assert "symmetry" in shown(ElementTree.fromstring(tree.svg()))
+    assert "root: b is left out (symmetry: it is the same" in tree.page()
+
+
+def test_fail_hard_shows_the_end_of_the_window():
+    assert "max ≥ 9  (9 … 6)" in drawn("three-plies").text()
+    assert "max ≥ 6  (6 … 6)" in drawn("three-plies", "alphabeta-hard").text()
+
+
+def test_captions_name_the_way_and_bounds_as_bounds():
+    page = drawn("three-plies").page()
+    assert "a › b: max, at least 9<" in page
+    assert "b: min, at most 5<" in page
+    assert "b › a: max, nothing within the window so far" in page
+    assert "a › b: the rest is left out, as 9 ≥ β = 6" in page
+
+
+def test_the_trace_has_names_odds_and_struck_branches():
+    steps = drawn("coin-in-bounds", "star1").trace()
+    heads = next(step for step in steps if step["path"] == ["careful", "heads"])
+    assert (heads["event"], heads["branch"], heads["odds"], heads["values"]) == ("enter", "heads", 0.5, None)
+    cut = [step for step in steps if step["event"] == "cut"]
+    assert [step["struck"] for step in cut[:2]] == [["b"], ["1/2 tails"]]
+    assert [step["reason"] for step in cut[:2]] == ["alpha", "low"]
 
 
 def test_steps_begin_with_nothing_and_end_with_everything():
@@ -232,8 +402,8 @@ def test_the_page_of_steps_loads_nothing_and_has_every_step():
     assert page.count("<svg") == page.count("<figure") == tree.steps + 1
     assert not re.search(r"(src|href)\s*=", page)
     assert "ArrowRight" in page
-    assert "<h1>Tree, alpha-beta; " in page
-    assert f"{tree.steps} of {tree.steps}: max (depth 0) is worth 4" in page
+    assert "<h1>two-plies: alpha-beta; " in page
+    assert f"{tree.steps} of {tree.steps}: root: max, worth 4" in page
 
 
 def test_every_algorithm_can_be_drawn():
@@ -244,17 +414,15 @@ def test_every_algorithm_can_be_drawn():
 
 
 def test_a_game_is_drawn_as_far_as_it_was_searched():
-    text = drawing.draw(
-        subject_interpreted("tic-tac-toe", "0: a1 b2 c3 a3 c1"), algorithm("alphabeta")
-    ).text()
+    text = drawing.draw(subject("tic-tac-toe", "0: a1 b2 c3 a3 c1"), algorithm("alphabeta")).text()
     assert text.startswith("min = ")
     with pytest.raises(Unsupported, match="too many for a picture"):
-        drawing.draw(subject_interpreted("tic-tac-toe"), algorithm("alphabeta"), 4).text()
+        drawing.draw(subject("tic-tac-toe"), algorithm("alphabeta"), 4).text()
 
 
-def subject_interpreted(*words):
-    """Not compiled: that would take longer than these few positions."""
-    return Subject(**{**vars(subject(*words)), "is_small": True})
+def test_an_evaluation_that_decides_is_drawn_as_estimated():
+    tree = drawing.draw(subject("horizon"), algorithm("minimax", decided=8))
+    assert [spot.value for spot in spots(tree.picture()) if spot.is_estimated] == ["−8"]
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -276,6 +444,50 @@ def test_solve_compares_algorithms(tmp_path):
     assert leaves["star2"] <= leaves["star1"] <= leaves["expectiminimax"] == 7
     code, out, _ = run_kibitz(["solve", "three-seats", "--json"])
     assert json.loads(out)["algorithms"][0]["values"] == [2, 4, 1]
+
+
+def test_algorithms_can_be_named_as_they_are_printed():
+    for name, tree in (("max^n", "three-seats"), ("expectiminimax", "coin")):
+        code, out, _ = run_kibitz(["solve", tree, "--algorithm", name, "--json"])
+        assert code == 0
+        assert [row["algorithm"] for row in json.loads(out)["algorithms"]] == [name]
+
+
+def test_a_tree_of_more_than_two_sides_is_drawn_without_being_told_how():
+    code, out, _ = run_kibitz(["tree", "three-seats"])
+    assert code == 0
+    assert out.startswith("seat 0 = 2, 4, 1")
+
+
+def test_a_limit_of_time_searches_deeper_and_deeper():
+    code, out, _ = run_kibitz(["solve", "three-plies", "--time", "9s", "--json"])
+    assert code == 0
+    for row in json.loads(out)["algorithms"]:
+        assert (row["depth"], row["is_exact"], row["values"]) == (3, True, [6])
+    code, out, _ = run_kibitz(["solve", "horizon", "--decided", "8", "--algorithm", "minimax", "--json"])
+    (row,) = json.loads(out)["algorithms"]
+    assert (row["leaves"], row["is_exact"]) == (5, False)
+
+
+ENDING = (
+    "7: 2D 1B 6D 6S 7B 11C 12S 13B 4B 11D 13S 1S 12C 4S 3B 7D 11B 2B "
+    "7S 1D 11S 4D 6C 5S 3S 2C 7C 6B 5B 13C 3C 3D 5C 12B 4C 2S"
+)
+"""Two cards each are left, and the stock is used up."""
+
+
+def test_open_cards_are_searched_only_if_one_says_so():
+    code, _, errors = run_kibitz(["tree", "briskola", "7", "--depth", "1"])
+    assert code == 3
+    assert "hides cards from seat 0" in errors
+    code, out, _ = run_kibitz(["tree", "briskola", "7", "--depth", "1", "--open"])
+    assert code == 0
+    assert "12D: min estimated = 60" in out
+    code, out, _ = run_kibitz(["tree", "briskola", ENDING])
+    assert (code, out.splitlines()[0]) == (0, "max = 72  (72 … ∞)")
+    code, out, _ = run_kibitz(["tree", "bridge:double_dummy=true", "7", "--depth", "1"])
+    assert code == 0
+    assert out.startswith("min = 6.5")
 
 
 def test_solve_leaves_out_mirrored_and_less_urgent_moves(tmp_path):
@@ -300,7 +512,17 @@ def test_solve_leaves_out_mirrored_and_less_urgent_moves(tmp_path):
         (["solve", "nothing.json"], 3, "there is no file"),
         (["solve", "two-plies", "7"], 3, "a tree is searched from its root"),
         (["solve", "two-plies", "--algorithm", "alphabet"], 2, "did you mean 'alphabeta'"),
-        (["solve", "briskola"], 3, "hides cards"),
+        (["solve", "briskola"], 3, "Briskola hides cards from seat 0"),
+        (["solve", "mine.txt"], 3, "mine.txt is no tree: its name must end in .tree or .json"),
+        (["solve", "dir.tree"], 3, "dir.tree is a folder"),
+        (["tree", "two-plie"], 2, "did you mean 'two-plies'"),
+        (["solve", "otello"], 2, "unknown tree or game: 'otello'; did you mean 'othello'"),
+        (["solve", "othello:sheets=3"], 2, "unknown option of game othello: 'sheets'"),
+        (["solve", "two-plies", "--time", "soon"], 2, "--time soon cannot be used"),
+        (["solve", "three-seats", "--algorithm", "star1"], 3, "more than two sides"),
+        (["tree", "two-plies", "--out", "x.png"], 2, "a name that ends in .svg is right"),
+        (["tree", "two-plies", "--steps", "x.svg"], 2, "a name that ends in .html is right"),
+        (["solve", "bridge", "7", "--depth", "2"], 3, "with --open it searches the deal"),
         (["solve", "bridge"], 2, "say which board"),
         (["tree", "bad.tree"], 3, "bad.tree, line 2"),
         (["tree", "two-plies", "--out", "no/such/folder.svg"], 3, "there is no folder"),
@@ -309,6 +531,8 @@ def test_solve_leaves_out_mirrored_and_less_urgent_moves(tmp_path):
 def test_what_cannot_be_searched_is_said(words, code, reason, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.tree").write_text("max\n  x")
+    (tmp_path / "mine.txt").write_text("max\n  1")
+    (tmp_path / "dir.tree").mkdir()
     got, _, errors = run_kibitz(words)
     assert (got, reason in errors) == (code, True), errors
 

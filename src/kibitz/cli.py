@@ -303,7 +303,10 @@ def advise(
     asked = agent or ("expert" if loaded.expert else "ismcts:10000")
     adviser = make_agent(asked, state.game)
     if adviser.cheating:
-        raise Unsupported("advice is given from what the seat can see; choose an agent that does not cheat")
+        raise Unsupported(
+            "advice is given from what the seat can see; choose an agent that does not cheat, or search the "
+            "deal with all cards open: kibitz solve … --open"
+        )
     if hasattr(adviser, "progress"):
         adviser.progress = story.progress("worlds")
     view = state.view()
@@ -327,8 +330,13 @@ Algorithm = Annotated[
     list[str] | None, typer.Option(help="Only this one; repeat it. All that fit, if not said.")
 ]
 Quiescence = Annotated[int, typer.Option(min=0, help="Moves beyond the depth while not quiet.")]
+Decided = Annotated[
+    float | None,
+    typer.Option(min=0, help="End where an evaluation is so far from the middle of all scores."),
+]
 Keep = Annotated[int, typer.Option(min=0, help="Try only so many moves, the most urgent ones; 0: all.")]
 KeepFrom = Annotated[int, typer.Option(min=0, help="… from this depth on.")]
+Open = Annotated[bool, typer.Option("--open", help="Search a deal as if all its cards were open.")]
 
 
 @app.command()
@@ -338,57 +346,51 @@ def solve(
     depth: Depth = None,
     algorithm: Algorithm = None,
     quiet: Quiescence = 0,
+    decided: Decided = None,
     keep: Keep = 0,
     keep_from: KeepFrom = 0,
     nodes: Annotated[
-        int, typer.Option(min=1, help="Positions after which an algorithm gives up.")
-    ] = 20_000_000,
+        int | None,
+        typer.Option(min=1, help="Positions after which an algorithm gives up; 20 million, if not said."),
+    ] = None,
+    time: Annotated[
+        str, typer.Option(help="Deeper and deeper for this time, such as 2s, with every algorithm.")
+    ] = "",
+    is_open: Open = False,
     as_json: Json = False,
 ) -> None:
-    """Solve a tree or a game by minimax, alpha-beta and the others, side by side; or boards of bridge
-    with all hands open: the 20 results, par, and the value of every card.
+    """Solve a tree or a game by minimax, alpha-beta and the others, side by side; or, without any of
+    these options, boards of bridge with all hands open: the 20 results, par, and the value of every card.
 
     Example: kibitz solve two-plies
     """
-    if game.partition(":")[0] == "bridge":
+    options = (depth, algorithm, quiet, decided, keep, keep_from, nodes, time, is_open)
+    if game.partition(":")[0] == "bridge" and not any(options):
         _solve_bridge(game, position, as_json)
         return
     from kibitz.search import solver
+    from kibitz.specs import parse_duration
 
+    seconds = parse_duration(time) if time else math.inf
+    if seconds is None:
+        raise BadOption(f"--time {time} cannot be used: it is a time such as 200ms, 1.5s or 1m")
     story = _story()
-    wanted = solver.subject(game, position)
-    chosen = {
-        name: solver.algorithm(name, quiet=quiet, keep=keep, keep_from=keep_from)
-        for name in algorithm or wanted.names()
-    }
+    wanted = solver.subject(game, position, is_open)
+    changes = {"quiet": quiet, "decided": decided or math.inf, "keep": keep, "keep_from": keep_from}
+    chosen = {name: solver.algorithm(name, **changes) for name in algorithm or wanted.names()}
     for settings in chosen.values():
-        settings.check(wanted.game)
-    limits = solver.Limits(depth or solver.TO_THE_END, nodes)
+        settings.check(wanted.game, is_open=True)
+    most = nodes or 20_000_000
+    limits = solver.Limits(depth or solver.TO_THE_END, math.inf if time and not nodes else most, seconds)
     found = solver.compare(wanted, chosen, limits, story.progress("algorithms"))
     story.close()
     if as_json:
         rows = [solver.to_dict(wanted, wanted.title(name), each) for name, each in found.items()]
         _document("search", {"game": game, "position": position, "depth": depth, "algorithms": rows})
         return
-    columns = ["algorithm", "value", "best line", "nodes", "leaves", "cuts", "by reason", "time"]
-    rows_of_text = []
-    for name, each in found.items():
-        values = ", ".join(f"{value:.4g}" for value in each.values) if each.is_finished else "–"
-        line = [wanted.move_text(move) for move in each.line]
-        cuts = {
-            reason: n for reason, n in each.cuts.items() if reason not in ("symmetry", "forward", "table")
-        }
-        rows_of_text.append(
-            [
-                *(wanted.title(name), values, " ".join(line[:8]) + " …" * (len(line) > 8)),
-                *(f"{each.nodes:,}", f"{each.leaves:,}", f"{sum(cuts.values()):,}"),
-                ", ".join(f"{reason} {n:,}" for reason, n in each.cuts.items()) or "–",
-                f"{each.seconds:.3f} s",
-            ]
-        )
-    _table(columns, rows_of_text)
+    _table(*solver.table(wanted, found))
     if not all(each.is_finished for each in found.values()):
-        print(f"– is not finished after {nodes:,} positions; give a --depth, or more --nodes")
+        print(f"– is not finished after {most:,} positions; give a --depth, a --time, or more --nodes")
 
 
 def _solve_bridge(game: str, position: str, as_json: bool) -> None:
@@ -413,18 +415,22 @@ def tree(
         str | None, typer.Argument(help="A tree, the name of an example, or a game; examples, if not said.")
     ] = None,
     position: SearchPosition = "",
-    algorithm: Annotated[str, typer.Option(help="How it is searched.")] = "alphabeta",
+    algorithm: Annotated[
+        str, typer.Option(help="How it is searched; alphabeta, or max^n with more than two sides.")
+    ] = "",
     depth: Depth = None,
     quiet: Quiescence = 0,
+    decided: Decided = None,
     keep: Keep = 0,
     keep_from: KeepFrom = 0,
+    is_open: Open = False,
     out: Annotated[Path | None, typer.Option(help="Write a picture, .svg, instead of the text.")] = None,
     steps: Annotated[
         Path | None, typer.Option(help="Write a page, .html, with one picture for every step of the search.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw a searched tree: values, windows of α and β, and what was left out and why.
+    """Draw a searched tree of at most 400 nodes: values, windows of α and β, what was left out and why.
 
     Example: kibitz tree three-plies --algorithm alphabeta --out tree.svg
     """
@@ -439,19 +445,22 @@ def tree(
             width = max(map(len, text.examples()))
             print("\n".join(f"{name:<{width}}  {about}" for name, about in text.examples().items()))
         return
-    for path in (out, steps):
+    for option, path, suffix in (("--out", out, ".svg"), ("--steps", steps, ".html")):
         if path is not None:
+            if path.suffix.lower() != suffix:
+                raise BadOption(f"{option} {path} cannot be used: a name that ends in {suffix} is right")
             _must_be_writable(path)
     _story()
-    wanted = solver.subject(game, position)
-    settings = solver.algorithm(algorithm, quiet=quiet, keep=keep, keep_from=keep_from)
-    drawn = drawing.draw(wanted, settings, depth)
+    wanted = solver.subject(game, position, is_open)
+    how = algorithm or wanted.usual
+    changes = {"quiet": quiet, "decided": decided or math.inf, "keep": keep, "keep_from": keep_from}
+    drawn = drawing.draw(wanted, solver.algorithm(how, **changes), depth)
     if out is not None:
         out.write_text(drawn.svg(), encoding="utf-8")
     if steps is not None:
         steps.write_text(drawn.page(), encoding="utf-8")
     if as_json:
-        about = solver.to_dict(wanted, wanted.title(algorithm), drawn.found)
+        about = solver.to_dict(wanted, wanted.title(how), drawn.found)
         _document("tree", {"game": game, "position": position, **about, "steps": drawn.trace()})
     elif out is None and steps is None:
         print(drawn.text())

@@ -15,6 +15,11 @@ from kibitz.errors import BadGame, IllegalMove
 from kibitz.rng import stream
 
 
+def listed(texts: list[str]) -> str:
+    """Moves side by side; with commas, if some are of several words."""
+    return (", " if any(" " in text for text in texts) else " ").join(texts)
+
+
 class _Position:
     """A game and one record."""
 
@@ -82,7 +87,7 @@ class State(_Position):
         if number not in self.legal_moves():
             raise IllegalMove(
                 f"'{self.game.move_text(number)}' cannot be played by seat {self.mover}; "
-                f"legal are {' '.join(self.move_texts())}"
+                f"legal are {listed(self.move_texts())}"
             )
         self.game.play(self.record, np.int64(number))
 

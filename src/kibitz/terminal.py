@@ -196,7 +196,8 @@ def _ask_move(
                 move = game.parse_move(text)
                 if move in legal:
                     return int(move)
-                say(f"You cannot play {game.move_text(move)}; you can play {' '.join(view.move_texts())}.")
+                can = position.listed(view.move_texts())
+                say(f"You cannot play {game.move_text(move)}; you can play {can}.")
         except (ParseError, IllegalMove) as error:
             say(f"{error}.")
 

@@ -15,7 +15,7 @@ from kibitz.kernel import entry
 from kibitz.position import View
 from kibitz.search.advice import Advice, Row
 from kibitz.search.montecarlo import legal_moves, option, two_sides
-from kibitz.search.solver import PRUNE, Found, Limits, Settings, Solver
+from kibitz.search.solver import PRUNE, Found, Limits, Settings, Solver, hidden, known_world
 from kibitz.specs import Duration
 
 
@@ -68,20 +68,18 @@ class Classical:
         moves = legal_moves(view)
         if len(moves) == 1:
             return moves[0]
-        self._must_see_all(view)
-        found = self._search(view.game, view.array, self.depth, self._limits())
+        found = self._search(view.game, self._world(view), self.depth, self._limits())
         self.used += found.nodes
         return moves[0] if found.best is None else found.best
 
     def advise(self, view: View, seed: int) -> Advice:
         """The move to make, with the value of every move: each is searched by itself."""
         began = time.perf_counter() - kernel.seconds_compiling()
-        self._must_see_all(view)
-        moves, limits = legal_moves(view), self._limits()
+        moves, limits, world = legal_moves(view), self._limits(), self._world(view)
         share = Limits(limits.depth, limits.nodes / len(moves), limits.seconds / len(moves))
         found = []
         for move in moves:
-            after = view.array.copy()
+            after = world.copy()
             follow(view.game, after, move)
             found.append(self._search(view.game, after, self.depth - 1, share))
         self.used += sum(each.nodes for each in found)
@@ -92,8 +90,8 @@ class Classical:
         return Advice(
             best=moves[best],
             rows=tuple(
-                Row(move, view.game.move_text(move), value, error, each.nodes, 1)
-                for move, value, each in zip(moves, values, found, strict=True)
+                Row(move, view.game.move_text(move), value, error, visits=0, available=0)
+                for move, value in zip(moves, values, strict=True)
             ),
             value=values[best],
             seat=view.seat,
@@ -106,9 +104,13 @@ class Classical:
             exact=is_exact,
         )
 
-    def _must_see_all(self, view: View) -> None:
-        """`Unsupported`, if cards are hidden from an agent that cannot do with that."""
-        self._settings(view.game).check(view.game, view.is_open)
+    def _world(self, view: View) -> NDArray[Any]:
+        """The whole truth; `Unsupported`, if the view leaves a doubt about it."""
+        world = known_world(view)
+        if world is None:
+            raise hidden(view.game)
+        self._settings(view.game).check(view.game, is_open=True)
+        return world
 
     def _limits(self) -> Limits:
         return Limits(self.depth, self.nodes or math.inf, self.time or math.inf)
@@ -117,7 +119,7 @@ class Classical:
         key = (type(game), game.seats, game.max_moves)
         settings = self._settings(game)
         if key not in self._solvers or self._solvers[key].game is not game:
-            self._solvers[key] = Solver(game, settings, is_open=self.cheating)
+            self._solvers[key] = Solver(game, settings, is_open=True)  # `_world` has asked
         solver = self._solvers[key]
         limits = Limits(depth, limits.nodes, limits.seconds)
         goes_deeper = self.table or self.time is not None or self.nodes > 0

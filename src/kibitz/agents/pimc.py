@@ -31,7 +31,9 @@ _TABLE = 1 << 14
 class Pimc(Searcher):
     """Sample worlds, search each of them, play the move that is best on average."""
 
-    iterations: int = option(20, "worlds that are searched for one decision, or all if there are no more")
+    iterations: int = option(
+        20, "worlds that are searched for one decision, or all if there are no more", least=1, most=10**9
+    )
     depth: int = option(8, "moves to look ahead in each of them", least=1, most=1000)
     # Nothing is played out, and values are points: these are no options.
     objective: float | str = 0.0

@@ -29,7 +29,9 @@ class Estimate:
         return self.low, self.high
 
     def text(self, scale: float = 1.0, digits: int = 2) -> str:
-        """`96.1 (95.0 … 97.2)`; one deal alone has no interval."""
+        """`96.1 (95.0 … 97.2)`; one deal alone has no interval, and none at all no mean."""
+        if math.isnan(self.mean):
+            return "–"
         if not math.isfinite(self.high - self.low):
             return f"{scale * self.mean:z.{digits}f} (–)"
         low, mean, high = (f"{scale * x:z.{digits}f}" for x in (self.low, self.mean, self.high))

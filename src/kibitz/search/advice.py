@@ -18,6 +18,7 @@ class Row:
     stderr: float
     visits: int
     available: int
+    """Both 0, if moves are not tried again and again."""
     shares: dict[str, float] = field(default_factory=dict)
     """Of the worlds, those in which something comes about that people want to know."""
 
@@ -55,16 +56,21 @@ class Advice:
     def __str__(self) -> str:
         names = list(self.rows[0].shares)
         further = "".join(f" {name:>15}" for name in names)
-        lines = [f"  {'move':<8} {self.unit:>16} {'±':>8} {'visits':>8} {'available':>10}{further}"]
+        was_tried = any(row.visits or row.available for row in self.rows)
+        tried = f" {'±':>8} {'visits':>8} {'available':>10}" if was_tried else ""
+        lines = [f"  {'move':<8} {self.unit:>16}{tried}{further}"]
         for row in self.ranked():
             mark = "▸" if row.move == self.best else " "
             value, error = (f"{x:.3f}" if math.isfinite(x) else "–" for x in (row.value, row.stderr))
             shares = "".join(f" {100 * row.shares[name]:>13.1f} %" for name in names)
-            lines.append(
-                f"{mark} {row.text:<8} {value:>16} {error:>8} {row.visits:>8} {row.available:>10}{shares}"
-            )
-        how = "exact" if self.exact else f"{self.iterations:,} iterations"
-        lines.append(f"  {self.agent}: {how}, {self.worlds:,} worlds, {self.seconds:.3f} s, seed {self.seed}")
+            tried = f" {error:>8} {row.visits:>8} {row.available:>10}" if was_tried else ""
+            lines.append(f"{mark} {row.text:<8} {value:>16}{tried}{shares}")
+        if was_tried:
+            how = "exact" if self.exact else f"{self.iterations:,} iterations"
+            how += f", {self.worlds:,} worlds"
+        else:
+            how = "exact, " * self.exact + f"{self.iterations:,} positions"
+        lines.append(f"  {self.agent}: {how}, {self.seconds:.3f} s, seed {self.seed}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

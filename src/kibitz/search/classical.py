@@ -55,6 +55,7 @@ from kibitz.search.memory import (
     OPENED,
     OVER,
     PAUSED,
+    RANGE,
     SKIP,
     SYMMETRY,
     TABLE,
@@ -114,6 +115,9 @@ def descend(game, options, work, ply):
     if frame.side == CHANCE:  # it is no move
         known = work.bounds[ply, i]
         if known.low == known.high:
+            is_whole_range = options.low == options.high and frame.is_probing == options.probe
+            if known.number > 0 or is_whole_range:  # no other move can change it, so none is tried
+                leave_out(options, work, ply, work.moves[ply, i], RANGE)
             return LEFT_OUT
         alpha, beta = window_of_outcome(options, work, ply, i)
         left, number = frame.left, known.number
@@ -163,7 +167,10 @@ def enter(game, options, work, ply, left, alpha, beta, number):
         game.evaluate(state, work.result)  # beyond a shuffle nobody can look
         head.leaves += 1
         head.estimated += 1
-    elif not (options.table and is_in_table(options, work, ply)):
+    elif options.table and is_in_table(options, work, ply):
+        note(options, work, ply, VALUE_KNOWN, TABLE)
+        return True
+    else:
         open_moves(game, options, work, ply)
         return False
     note(options, work, ply, VALUE_KNOWN, NOT_CUT)
@@ -544,7 +551,7 @@ def note(options, work, ply, kind, reason):
     event.kind, event.number, event.side, event.ply = kind, frame.number, frame.side, ply
     event.parent = work.frames[ply - 1].number if ply > 0 else 0
     event.reason, event.alpha, event.beta = reason, frame.alpha, frame.beta
-    event.move = frame.best_move
+    event.move, event.is_probe = frame.best_move, frame.is_probe
     values = work.event_values[head.events]
     copy(work.result, values)
     if kind == ENTER and ply > 0:

@@ -19,8 +19,8 @@ FINISHED, PAUSED, NO_ROOM, NO_MOVES = 0, 1, 2, 3
 OPENED, KNOWN, LEFT_OUT = 0, 1, 2
 
 # Why moves are left out.
-REASONS = ("beta", "alpha", "high", "low", "table", "symmetry", "forward")
-BETA, ALPHA, HIGH, LOW, TABLE, SYMMETRY, FORWARD = range(len(REASONS))
+REASONS = ("beta", "alpha", "high", "low", "table", "symmetry", "forward", "range")
+BETA, ALPHA, HIGH, LOW, TABLE, SYMMETRY, FORWARD, RANGE = range(len(REASONS))
 NOT_CUT = -1
 
 # What an entry of the transposition table knows of the value.
@@ -62,6 +62,7 @@ EVENT = np.dtype(
     [
         *(("kind", "i8"), ("number", "i8"), ("parent", "i8"), ("move", "i8"), ("side", "i8")),
         *(("reason", "i8"), ("alpha", "f8"), ("beta", "f8"), ("ply", "i8")),
+        ("is_probe", "i8"),  # only the first move is tried, so the value will be a bound
     ]
 )
 

@@ -6,16 +6,19 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import games, kernel
-from kibitz.errors import ParseError, UnknownName, Unsupported
+from kibitz.errors import InputError, ParseError, UnknownName, Unsupported
 from kibitz.games.tree import text as trees
-from kibitz.position import read_position
+from kibitz.position import State, View, deal, deal_on, listed, read_position
 from kibitz.protocol import CHANCE
+from kibitz.rng import derive
 from kibitz.search import classical, memory
 from kibitz.search.montecarlo import two_sides
 
@@ -63,11 +66,8 @@ class Settings:
 
     def check(self, game: Any, is_open: bool = False) -> None:
         """`Unsupported`, if a game cannot be searched in this way; `is_open`: nothing is hidden this time."""
-        if "hide" not in game.defaulted and not is_open:
-            raise Unsupported(
-                f"{type(game).__name__} hides cards, and this search sees everything; let another agent "
-                f"play, such as ismcts:1000"
-            )
+        if not is_open and hides_cards(game):
+            raise hidden(game)
         if not two_sides(game) and (self.prune != "none" or self.table or self.killers or self.history):
             raise Unsupported(
                 f"{type(game).__name__} has more than two sides, whose windows do not bound each other; "
@@ -76,6 +76,53 @@ class Settings:
 
 
 PRUNE = ("none", "window", "star1", "star2")
+
+
+# --- what is hidden -------------------------------------------------------------------------------
+
+
+def hidden(game: Any) -> Unsupported:
+    """Why a search that sees everything cannot be used."""
+    return Unsupported(
+        f"{type(game).__name__} hides cards, and this search sees everything; let another agent "
+        f"play, such as ismcts:1000"
+    )
+
+
+def hides_cards(game: Any) -> bool:
+    """Whether something is hidden from a seat in this game, as its parameters are."""
+    return "hide" not in game.defaulted and _hides_in_a_game(repr(type(game)), game)
+
+
+@lru_cache
+def _hides_in_a_game(_: str, game: Any) -> bool:
+    """Whether any seat is blind to anything in one random game; `_`: tuples of two games may be equal."""
+    state, chances, ply = deal(game, 0), 1, 0
+    while not state.is_over:
+        if any(state.view(seat).key() != state.key() for seat in range(game.seats)):
+            return True
+        moves = state.legal_moves()
+        state.play(moves[derive(0, ply) % len(moves)])
+        chances, ply = deal_on(state, 0, chances), ply + 1
+    return False
+
+
+def known_world(view: View) -> NDArray[Any] | None:
+    """The whole truth, if a view leaves no doubt about it: nothing is hidden, or one world agrees with it.
+
+    So it is in Briškola for two when the stock is used up: the other seat has what is left.
+    """
+    game = view.game
+    if view.is_open or not hides_cards(game):
+        return view.array
+    if int(game.worlds_left(view.record, view.seat)) != 1:
+        return None
+    world = State(game, view.array.copy())
+    game.world(world.record, view.seat, 0)
+    return world.array
+
+
+# --- algorithms -----------------------------------------------------------------------------------
 
 ALGORITHMS: dict[str, Settings] = {
     "minimax": Settings(),
@@ -91,10 +138,15 @@ ALGORITHMS: dict[str, Settings] = {
 """The algorithms by name; the first is expectiminimax where there is chance, max^n with more sides."""
 
 
-def algorithm(name: str, **changes: int) -> Settings:
+SAME = {"expectiminimax": "minimax", "max^n": "minimax"}
+"""What minimax is called where there is chance, or more than two sides."""
+
+
+def algorithm(name: str, **changes: float) -> Settings:
     """The settings that a name stands for, and `changes` to them."""
+    name = SAME.get(name, name)
     if name not in ALGORITHMS:
-        raise UnknownName("algorithm", name, ALGORITHMS)
+        raise UnknownName("algorithm", name, [*ALGORITHMS, *SAME])
     return replace(ALGORITHMS[name], **changes)  # type: ignore[arg-type]
 
 
@@ -242,8 +294,9 @@ _SMALL = 2000
 
 @dataclass(frozen=True)
 class Subject:
-    """A position of a game, or a tree written by hand."""
+    """A position of a game in which nothing is hidden, or a tree written by hand."""
 
+    name: str
     game: Any
     root: NDArray[Any]
     move_text: Callable[[int], str]
@@ -263,20 +316,32 @@ class Subject:
         }
         return [name for name in ALGORITHMS if can_differ.get(name, True)]
 
+    @property
+    def usual(self) -> str:
+        """The algorithm that is drawn if nobody says which."""
+        return "alphabeta" if two_sides(self.game) else "minimax"
+
     def title(self, name: str) -> str:
         """What an algorithm is called in a game of this kind."""
-        if name == "minimax" and not two_sides(self.game):
+        if SAME.get(name, name) != "minimax":
+            return name
+        if not two_sides(self.game):
             return "max^n"
-        return "expectiminimax" if name == "minimax" and self.has_chance else name
+        return "expectiminimax" if self.has_chance else "minimax"
 
     def solve(self, settings: Settings, limits: Limits, trace: bool = False) -> Found:
-        """Search it."""
-        solver = Solver(self.game, settings, 1 << 20, compiled=not self.is_small)
+        """Search it; deeper and deeper, if there is a limit of time."""
+        solver = Solver(self.game, settings, 1 << 20, compiled=not self.is_small, is_open=True)
+        if limits.seconds < math.inf:
+            return solver.deepen(self.root, limits)
         return solver.solve(self.root, limits, trace)
 
 
-def subject(name: str, position: str = "") -> Subject:
-    """The tree in a file, the example or the game of that name, at a position such as '7: 3C 2D'."""
+def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
+    """The tree in a file, the example or the game of that name, at a position such as '7: 3C 2D'.
+
+    `Unsupported`, if cards are hidden from the mover there, unless all are said to be open.
+    """
     if trees.is_tree(name):
         if position:
             raise ParseError(f"'{position}' is no position of {name}: a tree is searched from its root")
@@ -284,14 +349,37 @@ def subject(name: str, position: str = "") -> Subject:
         has_chance = bool((tree.game.movers == CHANCE).any())
         has_mirrors = bool((tree.game.twins != np.arange(len(tree.game.twins))).any())
         is_small = len(tree.game.movers) <= _SMALL
-        return Subject(tree.game, tree.root().array, tree.move_text, has_chance, has_mirrors, True, is_small)
-    game = games.load(name)
-    Settings().check(game)
-    state = read_position(game, position or "0")
+        about = (Path(name).stem, tree.game, tree.root().array, tree.move_text)
+        return Subject(*about, has_chance, has_mirrors, is_tree=True, is_small=is_small)
+    state = read_position(_game(name), position or "0")
+    game = state.game
     if state.is_over:
         raise ParseError(f"the game '{position}' is over: there is nothing to search")
+    root = state.array if is_open else known_world(state.view())
+    if root is None:
+        raise Unsupported(
+            f"{type(game).__name__} hides cards from seat {state.mover}, and this search sees everything; "
+            f"with --open it searches the deal as if all cards were open"
+        )
     has_chance, has_mirrors = ("outcomes" not in game.defaulted, "mirror" not in game.defaulted)
-    return Subject(state.game, state.array, state.game.move_text, has_chance, has_mirrors, False, False)
+    title = f"{name}, {position}" if position else name
+    about = (title, game, root, game.move_text)
+    return Subject(*about, has_chance, has_mirrors, is_tree=False, is_small=False)
+
+
+def _game(name: str) -> Any:
+    """The game of that name, where a tree might have been meant too."""
+    if Path(name).is_file() and Path(name).suffix != ".py":
+        raise InputError(
+            f"{name} is no tree: its name must end in {' or '.join(trees.SUFFIXES)}; a game is a .py"
+        )
+    try:
+        return games.load(name)
+    except UnknownName as error:
+        if error.kind != "game":
+            raise
+        hint = " Your own: a tree as my.tree or my.json, a game as my_game.py."
+        raise UnknownName("tree or game", name, [*trees.examples(), *error.known], hint) from None
 
 
 def compare(
@@ -307,6 +395,27 @@ def compare(
             progress(done, len(algorithms))
         found[name] = wanted.solve(settings, limits)
     return found
+
+
+def table(wanted: Subject, found: dict[str, Found]) -> tuple[list[str], list[list[str]]]:
+    """What was found, as columns and rows of text."""
+    columns = ["algorithm", "value", "best line", "depth", "nodes", "leaves", "cuts", "by reason", "time"]
+    rows = []
+    for name, each in found.items():
+        values = ", ".join(f"{value:.4g}" for value in each.values) if each.is_finished else "–"
+        line = [wanted.move_text(move) for move in each.line]
+        rows.append(
+            [
+                *(wanted.title(name), values, listed(line[:8]) + " …" * (len(line) > 8)),
+                "end" if each.depth == TO_THE_END else str(each.depth),
+                *(f"{each.nodes:,}", f"{each.leaves:,}", f"{sum(each.cuts.values()):,}"),
+                ", ".join(f"{reason} {n:,}" for reason, n in each.cuts.items()) or "–",
+                f"{each.seconds:.3f} s",
+            ]
+        )
+    if len({row[3] for row in rows}) == 1:  # it was asked for
+        return columns[:3] + columns[4:], [row[:3] + row[4:] for row in rows]
+    return columns, rows
 
 
 def to_dict(wanted: Subject, name: str, found: Found) -> dict[str, Any]:

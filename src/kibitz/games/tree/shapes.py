@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
+from statistics import fmean
 
-from kibitz.games.tree.text import HandWritten, Node, build
+from kibitz.games.tree.nodes import HandWritten, Node, build
 from kibitz.rng import derive
 
 
@@ -15,23 +16,32 @@ def uniform(
     branching: int,
     values: Callable[[], float],
     bounds: tuple[float, float] | None = None,
+    is_sorted: bool = False,
 ) -> HandWritten:
     """A tree whose nodes are of the kinds of `levels`, from the root down, all as wide; chance is fair.
+
+    `is_sorted`: moves come in the order of their values, the best first.
 
     >>> leaves = iter([3, 12, 2, 4])
     >>> uniform(["max", "min"], 2, lambda: next(leaves)).game.max_plies
     2
     """
 
-    def grow(level: int, odds: Fraction | None) -> Node:
+    def grow(level: int, odds: Fraction | None) -> tuple[Node, float]:
+        """A node and its value."""
         if level == len(levels):
-            return Node("leaf", (float(values()),), odds=odds)
+            value = float(values())
+            return Node("leaf", (value,), odds=odds), value
         node = Node(levels[level], odds=odds)
         share = Fraction(1, branching) if node.what == "chance" else None
-        node.children = [grow(level + 1, share) for _ in range(branching)]
-        return node
+        below = [grow(level + 1, share) for _ in range(branching)]
+        if is_sorted and node.what != "chance":
+            below.sort(key=lambda each: each[1], reverse=node.what == "max")
+        node.children = [child for child, _ in below]
+        worth = [value for _, value in below]
+        return node, max(worth) if node.what == "max" else min(worth) if node.what == "min" else fmean(worth)
 
-    return build(grow(0, None), bounds)
+    return build(grow(0, None)[0], bounds)
 
 
 def random_values(seed: int, highest: int = 100) -> Callable[[], float]:
