@@ -48,6 +48,15 @@ def random_games(game, policy, n, position, moves, out, totals, rng):
             totals[seat] += out[seat]
 
 
+@entry
+def playouts_from(game, policy, n, start, position, moves, out, rng):
+    """Play `n` random games on from a position."""
+    for _ in range(n):
+        position[0] = start[0]
+        play_out(game, policy, position[0], moves, rng)
+        game.returns(position[0], out)
+
+
 def _playouts(game: Any, n: int, start: int, interpreted: bool = False) -> tuple[float, list[float]]:
     """Seconds for `n` random games, and the points of each seat."""
     run = random_games.interpreted if interpreted else random_games
@@ -119,22 +128,26 @@ def bench_gpu(spec: str, seconds: float, progress: Progress) -> dict[str, Any]:
             whole.append(LANES * more / (time.perf_counter() - began))
             ratios.append(fast[-1] / core[-1])
     progress(ROUNDS, ROUNDS)
-    result["core"] = _spread(core)
+    result["core"] = spread(core)
     if device.is_there:
-        result |= {"lanes": _spread(fast), "whole": _spread(whole), "ratio": _spread(ratios)}
+        result |= {"lanes": spread(fast), "whole": spread(whole), "ratio": spread(ratios)}
         result["program"] = gpu.facts(game, RandomGames(Habit(0.0)))
     return result
 
 
+def ranged(measured: dict[str, float], form: str) -> str:
+    """A median and its range, for people."""
+    return f"{measured['median']:{form}}  ({measured['low']:{form}} … {measured['high']:{form}})"
+
+
 def text_gpu(result: dict[str, Any]) -> str:
     """The measurements for people."""
-    spread = lambda s, f: f"{s['median']:{f}}  ({s['low']:{f}} … {s['high']:{f}})"  # noqa: E731
-    rows = [("random games a second, one core", spread(result["core"], ",.0f"))]
+    rows = [("random games a second, one core", ranged(result["core"], ",.0f"))]
     if "lanes" in result:
         rows += [
-            ("  on the GPU", spread(result["lanes"], ",.0f")),
-            ("  with the transfer of data", spread(result["whole"], ",.0f")),
-            ("  times one core", spread(result["ratio"], ",.0f")),
+            ("  on the GPU", ranged(result["lanes"], ",.0f")),
+            ("  with the transfer of data", ranged(result["whole"], ",.0f")),
+            ("  times one core", ranged(result["ratio"], ",.0f")),
             ("same scores", "yes" if result["same_scores"] else "NO"),
             (
                 "program",
@@ -150,7 +163,8 @@ def text_gpu(result: dict[str, Any]) -> str:
     return "\n".join([head, *(f"{label:<{width}}  {value}" for label, value in rows)])
 
 
-def _spread(values: list[float]) -> dict[str, float]:
+def spread(values: list[float]) -> dict[str, float]:
+    """The median of some measurements, and their range."""
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}
 
 
@@ -193,9 +207,9 @@ def _search_beside_playouts(spec: str, game: Any, n: int, seconds: float) -> dic
         searched.append(decisions * SEARCH_ITERATIONS / (time.perf_counter() - began))
         ratios.append(searched[-1] / playouts[-1])
     return {
-        "playouts": _spread(playouts),
-        "search_iterations": _spread(searched),
-        "search_to_playouts": _spread(ratios),
+        "playouts": spread(playouts),
+        "search_iterations": spread(searched),
+        "search_to_playouts": spread(ratios),
     }
 
 
@@ -214,7 +228,7 @@ def _threads(spec: str, game: Any, seconds: float) -> dict[str, float] | None:
             agent.choose(view, number)
             times.append(time.perf_counter() - began)
         ratios.append(times[0] / times[1])
-    return _spread(ratios[1:])  # the first round also allocates
+    return spread(ratios[1:])  # the first round also allocates
 
 
 def _beside_c(game: Any, n: int) -> dict[str, Any] | None:
@@ -244,7 +258,7 @@ def _beside_c(game: Any, n: int) -> dict[str, Any] | None:
                 ratios[built].append(float(answer[0]) / ours)
     return {
         "compiler": _first_line([compiler, "--version"]),
-        **{f: _spread(r) for f, r in ratios.items()},
+        **{f: spread(r) for f, r in ratios.items()},
     }
 
 
@@ -300,22 +314,21 @@ def machine() -> dict[str, Any]:
 def text(result: dict[str, Any]) -> str:
     """The measurements for people."""
     about = result["machine"]
-    spread = lambda s, f: f"{s['median']:{f}}  ({s['low']:{f}} … {s['high']:{f}})"  # noqa: E731
     rows = [
-        ("random playouts a second", spread(result["playouts"], ",.0f")),
+        ("random playouts a second", ranged(result["playouts"], ",.0f")),
         ("  interpreted", f"{result['interpreted_playouts']:,.0f}"),
         ("  compiled to interpreted", f"{result['compiled_to_interpreted']:,.0f} times"),
         (
             f"ISMCTS iterations a second ({SEARCH_ITERATIONS:,})",
-            spread(result["search_iterations"], ",.0f"),
+            ranged(result["search_iterations"], ",.0f"),
         ),
-        ("  to playouts", spread(result["search_to_playouts"], ".2f")),
+        ("  to playouts", ranged(result["search_to_playouts"], ".2f")),
     ]
     if result["threads_2_to_1"]:
-        rows.append(("  two threads to one", spread(result["threads_2_to_1"], ".2f")))
+        rows.append(("  two threads to one", ranged(result["threads_2_to_1"], ".2f")))
     for flags, ratios in (result["c"] or {}).items():
         if flags != "compiler":
-            rows.append((f"playouts to C ({flags})", spread(ratios, ".2f")))
+            rows.append((f"playouts to C ({flags})", ranged(ratios, ".2f")))
     if result["c"] is None:
         rows.append(("playouts to C", "no C compiler (or not this game): not measured"))
     rows.append(("first move of a process, nothing compiled", f"{result['start']['cold']:.1f} s"))

@@ -471,23 +471,31 @@ def tree(
 @app.command()
 def convert(
     source: Annotated[
-        str, typer.Argument(help="Boards of bridge: a .pbn or .lin file, 'evening.pbn#3' for one of them.")
+        str,
+        typer.Argument(
+            help="Boards of bridge, .pbn or .lin, 'evening.pbn#3' for one of them; a record, .json; or "
+            "OpenSpiel's actions, .openspiel."
+        ),
     ],
-    out: Annotated[Path, typer.Argument(help="The file to write: .pbn, .lin, or .svg for a hand diagram.")],
+    out: Annotated[Path, typer.Argument(help="The file to write: one of these, or .svg for a hand diagram.")],
     as_json: Json = False,
 ) -> None:
-    """Write boards of bridge in another notation, or draw one.
+    """Write boards of bridge and records of games in another notation, or draw a board.
 
     Example: kibitz convert evening.lin evening.pbn
     """
+    from kibitz.adapters import sequences
     from kibitz.games.bridge import solution
 
     _must_be_writable(out)
-    boards = solution.convert(source, out)
+    suffixes = {Path(source.partition("#")[0]).suffix.lower(), out.suffix.lower()}
+    room = sequences if suffixes & set(sequences.SUFFIXES) else solution
+    boards = room.convert(source, out)
     if as_json:
         _document("convert", {"boards": boards, "file": str(out)})
     else:
-        print(f"{boards} board{'s' * (boards != 1)}: {out}")
+        what = "board" if room is solution else "game"
+        print(f"{boards} {what}{'s' * (boards != 1)}: {out}")
 
 
 @app.command()
@@ -993,15 +1001,29 @@ def bench(
     game: GameArgument = "briskola",
     seconds: Annotated[float, typer.Option(min=0.01, help="Time for one measurement.")] = 0.5,
     on_gpu: Annotated[bool, typer.Option("--gpu", help="Random games on a GPU beside one core.")] = False,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Beside OpenSpiel and DDS instead, on the games that both have.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure speed: playouts, search, threads, start; and the ratio to C where a compiler is found.
 
     Example: kibitz bench briskola
     """
+    story = _story()
+    if peers:
+        from kibitz import peers as others
+
+        found = others.measure(seconds, story.progress("rounds"))
+        story.close()
+        if as_json:
+            _document("peers", found)
+        else:
+            head, columns, rows = others.text(found)
+            _table(columns, rows, head)
+        return
     from kibitz import bench as room
 
-    story = _story()
     progress = story.progress("measurements")
     result = room.bench_gpu(game, seconds, progress) if on_gpu else room.bench(game, seconds, progress)
     story.close()

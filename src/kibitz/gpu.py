@@ -171,7 +171,7 @@ def run(
     shapes and kinds of arrays that so many lanes work in at the same time; they stand behind the outputs.
     The seconds that the lanes took, without compiling and without the transfer of data.
     """
-    if on_gpu and block_size(game):
+    if on_gpu and block_size(game) and not getattr(game, "interpreted", False):
         try:
             return _on_gpu(game, task, lanes, inputs, outputs, fixed, memory(lanes) if memory else [])
         except Exception as error:

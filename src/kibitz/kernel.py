@@ -307,7 +307,13 @@ class Entry:
         return self._ready[classes](*arguments)
 
     def _prepare(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> None:
-        """Compile the code, or load it from the disk, before it is first run."""
+        """Compile the code, or load it from the disk, before it is first run.
+
+        Rules that cannot be compiled (`interpreted`, those of another library) are left to Python.
+        """
+        if any(getattr(cls, "interpreted", False) for cls in classes):
+            self._ready[classes] = self.interpreted
+            return
         types_of_arguments = tuple([numba.typeof(argument) for argument in arguments])
         with _interrupt_kept(), _announced(self, classes):
             try:

@@ -188,6 +188,15 @@ class Game(Protocol):
     def tally(self, state: Any, out: Any) -> None:
         """Write what the game counts beside the score, `out[seat, i]` for name i of `counted`."""
 
+    interpreted: ClassVar[bool]
+    """Whether the rules cannot be compiled, as those of another library: then Python runs all searches."""
+
+    def every_move(self) -> Iterable[int]:
+        """The codes of all moves that can ever be legal, as `filed` writes them: others number them."""
+
+    def filed(self, move: int) -> int:
+        """The code of a move in `every_move`; moves that differ in nothing that matters may share one."""
+
     def validate(self) -> None:
         """Raise `BadOption` if the parameters do not make a game."""
 
@@ -257,6 +266,16 @@ def predict(game, view, seat, move, chances, moves, rng):
 
 def tally(game, state, out):
     """Nothing but the score is counted."""
+
+
+def every_move(game):
+    """Not said: a move is known by its place in the list of legal ones."""
+    return ()
+
+
+def filed(game, move):
+    """Every move is told apart."""
+    return move
 
 
 def validate(game):
@@ -428,6 +447,8 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             urgency,
             mirror,
             tally,
+            every_move,
+            filed,
             validate,
         ),
         *(exact_values, move_text, tell, parse_move, parse_position, note, picture, inventory),
@@ -445,6 +466,7 @@ ATTRIBUTES: dict[str, Any] = {
     "features": (),
     "weights": (),
     "shares": {},
+    "interpreted": False,
 }
 """Class attributes that a game may leave out, with what stands for them then."""
 

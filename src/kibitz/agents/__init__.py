@@ -180,6 +180,16 @@ SETTINGS: dict[str, Setting] = {
         },
         "DiminishingBridge, beyond the thesis: ISMCTS for bids and cards, in worlds that explain the bids",
     ),
+    "openspiel-mcts": Setting(
+        "kibitz.adapters.searches:OpenSpielSearch",
+        {},
+        "OpenSpiel's MCTS, for games in which nothing is hidden (extra openspiel)",
+    ),
+    "openspiel-ismcts": Setting(
+        "kibitz.adapters.searches:OpenSpielSearch",
+        {"hidden": True},
+        "OpenSpiel's information-set MCTS (extra openspiel); quick in its own games, oh_hell and bridge",
+    ),
     "expert": Setting(
         TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` tells; options change it"
     ),

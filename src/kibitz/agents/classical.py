@@ -122,15 +122,17 @@ class Classical:
             self._solvers[key] = Solver(game, settings, is_open=True)  # `_world` has asked
         solver = self._solvers[key]
         limits = Limits(depth, limits.nodes, limits.seconds)
-        goes_deeper = self.table or self.time is not None or self.nodes > 0
+        goes_deeper = settings.table or self.time is not None or self.nodes > 0
         return solver.deepen(root, limits) if goes_deeper and depth > 0 else solver.solve(root, limits)
 
     def _settings(self, game: Any) -> Settings:
-        """What is asked for, as far as there are two sides; else nothing can be pruned."""
+        """What is asked for, as far as the game allows: without two sides nothing can be pruned."""
         named = {f.name for f in fields(Settings)}
         values = {name: getattr(self, name) for name in named} | {"decided": self.decided or math.inf}
         if not two_sides(game):
             values |= {"prune": "none", "table": False, "killers": False, "history": False}
+        if game.interpreted:  # another library tells positions by their histories: none is met again
+            values["table"] = False
         return Settings(**values)
 
 

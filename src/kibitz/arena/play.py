@@ -206,6 +206,11 @@ def settle_chance(state: State, seed: int, deal: int, chances: int) -> None:
     state.settle_chance(seed, deal, _CHANCE_STREAM, chances)
 
 
+def chance_stream(seed: int, deal: int, chances: int) -> int:
+    """The stream of that event, as a number."""
+    return int(stream(seed, deal, _CHANCE_STREAM, chances)[0])
+
+
 @dataclass
 class PlayedGame:
     """One game that was played."""

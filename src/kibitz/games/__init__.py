@@ -1,7 +1,8 @@
 """Which games there are, and how to get one from a string.
 
 A game is named by the table below, by an installed plug-in (entry point group `kibitz.games`), or
-by the path of a Python file: `briskola:seats=4`, `my_game.py`, `my_game.py:seats=3`.
+by the path of a Python file: `briskola:seats=4`, `my_game.py`, `my_game.py:seats=3`. Any game of OpenSpiel
+is named by `openspiel:` and its name there: `openspiel:chess`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ def load(spec: str) -> Any:
     4
     """
     name, given = _split(spec)
+    if name == "openspiel":
+        from kibitz.games import openspiel
+
+        return openspiel.game_of(spec.partition(":")[2])
     cls = game_class(name)
     values = specs.read_options(f"game {name}", given, parameters(cls), None)
     for key, value in values.items():  # words that stand for numbers

@@ -298,6 +298,11 @@ class Bridge(NamedTuple):
             made = int(game.made(state, int(game.team(game.mover(state)))))
             yield [float(made + values[move]) for move in moves[: game.legal(state, moves)].tolist()]
 
+    # --- numbered moves ---
+
+    def every_move(game):
+        return range(_CARDS)
+
     # --- how people see it ---
 
     def move_text(game, move):

@@ -399,6 +399,11 @@ class Briskola(NamedTuple):
                 view.hands[place, i] = card
                 return
 
+    # --- numbered moves ---
+
+    def every_move(game):
+        return range(CARDS)
+
     # --- how people see it ---
 
     def move_text(game, card):

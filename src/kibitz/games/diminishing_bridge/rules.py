@@ -461,6 +461,13 @@ class DiminishingBridge(NamedTuple):
             return game.random_move(state, moves, rng)
         return game.sensible_move(state, moves, rng)
 
+    # --- numbered moves ---
+
+    def every_move(game):
+        """All cards, the card that is not seen, and all bids."""
+        unseen = [UNSEEN] if game.devils else []
+        return [*range(game.deck_size()), *unseen, *(BID + bid for bid in range(game.largest() + 1))]
+
     # --- how people see it ---
 
     def move_text(game, move):

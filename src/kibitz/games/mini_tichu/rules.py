@@ -19,7 +19,7 @@ import numpy as np
 
 from kibitz.belief import unseen
 from kibitz.bits import size
-from kibitz.games.tichu import prediction, text
+from kibitz.games.tichu import catalogue, prediction, text
 from kibitz.games.tichu.any_play import any_play
 from kibitz.games.tichu.combinations import (
     DECK,
@@ -191,6 +191,15 @@ class MiniTichu(NamedTuple):
     def predict(game, view, seat, move, chances, moves, rng):
         """Give the next player a higher combination as often as learned."""
         prediction.predict(game, view, seat, move, np.int64(view.ply), chances, moves, rng)
+
+    # --- numbered moves ---
+
+    def every_move(game):
+        return catalogue.plays()
+
+    def filed(game, move):
+        """Plays of the same ranks share a number, unless they are bombs."""
+        return catalogue.by_ranks(move)
 
     # --- how people see it ---
 

@@ -342,6 +342,11 @@ class Othello(NamedTuple):
                 equal += 1
         return moves[below(rng, equal)]
 
+    # --- numbered moves ---
+
+    def every_move(game):
+        return range(PASS + 1)
+
     # --- how people see it ---
 
     def move_text(game, move):

@@ -172,6 +172,11 @@ class TicTacToe(NamedTuple):
                 equal += 1
         return moves[below(rng, equal)]
 
+    # --- numbered moves ---
+
+    def every_move(game):
+        return range(SQUARES)
+
     # --- how people see it ---
 
     def move_text(game, move):

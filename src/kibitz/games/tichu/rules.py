@@ -31,7 +31,7 @@ import numpy as np
 
 from kibitz.belief import unseen
 from kibitz.bits import lowest, random_card, random_subset, size
-from kibitz.games.tichu import text
+from kibitz.games.tichu import catalogue, text
 from kibitz.games.tichu.any_play import count_plays, nth_play
 from kibitz.games.tichu.combinations import (
     ACE,
@@ -114,7 +114,6 @@ class Tichu(NamedTuple):
         align=True,
     )
     max_moves = 2560
-    max_plies = 512 * MOST_ROUNDS
     objectives = {"margin": margin, "ahead": ahead}
     expert = "ismcts:4000,objective=ahead,playout=sensible,c=0.6,merge=true,prune=true"
     plan = unseen.PLAN
@@ -134,6 +133,10 @@ class Tichu(NamedTuple):
             raise BadOption(
                 f"target={game.target} cannot be played; give 0, one round, or up to 10000 points"
             )
+
+    @property
+    def max_plies(game):
+        return 512 * (MOST_ROUNDS if game.target > 0 else 1)
 
     # --- the course of play ---
 
@@ -643,6 +646,15 @@ class Tichu(NamedTuple):
                 card = random_card(rng, cards)
                 cards &= ~(_ONE << card)
                 view.gave[giver, k] = card + 1
+
+    # --- numbered moves ---
+
+    def every_move(game):
+        return [*catalogue.plays(), *catalogue.other_moves()]
+
+    def filed(game, move):
+        """Plays of the same ranks share a number, unless they are bombs."""
+        return catalogue.by_ranks(move)
 
     # --- how people see it ---
 

@@ -1,0 +1,366 @@
+"""Games that were played, from one notation into another: `kibitz convert`.
+
+| suffix         | holds                                                                             |
+|----------------|-----------------------------------------------------------------------------------|
+| `.pbn`, `.lin` | boards of bridge, as many as there are                                            |
+| `.json`        | a record of any game, as `kibitz replay --json` prints it                          |
+| `.openspiel`   | OpenSpiel's actions: in each line a game, such as `bridge()`, a colon, and numbers |
+
+Bridge becomes OpenSpiel's own `bridge`, with deal, auction and play; where a board tells the contract and not
+the auction, the shortest auction that ends in it is written. Every other game is written as `kibitz_…`, which
+`kibitz.adapters.openspiel` makes known to OpenSpiel; chance events are among the actions. What is read is
+replayed by the rules, so nothing that they forbid comes out. OpenSpiel need not be installed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz import __version__, games
+from kibitz.adapters.encoding import (
+    BYTE,
+    WORD,
+    Encoding,
+    deal_draws,
+    outcomes,
+    short_name,
+    spec_of,
+    step,
+    told_as_numbers,
+)
+from kibitz.adapters.twins import BridgePlay
+from kibitz.arena.play import DEAL, chance_stream
+from kibitz.errors import BadOption, IllegalMove, InputError, ParseError, Unwritable
+from kibitz.games.bridge import files
+from kibitz.games.bridge.board import FULL, STRAIN_WORDS, contract_of, passes_to_come
+from kibitz.games.bridge.files import Board, board_of, position
+from kibitz.games.bridge.rules import Bridge
+from kibitz.games.bridge.solution import boards_of
+from kibitz.games.bridge.text import CARDS
+from kibitz.position import State
+from kibitz.protocol import CHANCE
+
+SUFFIXES = (".json", ".openspiel")
+"""What is converted here; other suffixes are boards of bridge on both sides."""
+
+_LINE = re.compile(r"\s*(\w+)\s*(?:\(([^)]*)\))?\s*:([\d\s]*)(?:#.*)?")
+_TRIES = 100_000
+
+
+@dataclass(frozen=True)
+class Played:
+    """A game: its string, the stream of every chance event, and the moves."""
+
+    game: str
+    streams: tuple[int, ...]
+    moves: tuple[int, ...]
+
+
+def convert(source: str, out: Path) -> int:
+    """Write what a file holds into another, as its suffix says; how many games or boards."""
+    suffix = Path(source.partition("#")[0]).suffix.lower()
+    read = {".json": read_record, ".openspiel": read_actions}
+    found: list[Board | Played] = (
+        [*boards_of(None, source)] if suffix not in read else [*read[suffix](_text(source))]
+    )
+    writers = {".json": _record_text, ".openspiel": _actions_text}
+    if out.suffix.lower() in writers:
+        try:
+            out.write_text(writers[out.suffix.lower()](found), encoding="utf-8")
+        except OSError as error:
+            raise Unwritable(f"{out} cannot be written: {error.strerror or error}") from error
+    else:
+        files.save([_board(each) for each in found], out)
+    return len(found)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+
+
+def _board(found: Board | Played) -> Board:
+    if isinstance(found, Board):
+        return found
+    state = replay(found)
+    if not isinstance(state.game, Bridge):
+        raise BadOption(f"a game of {type(state.game).__name__} cannot be written as a board of bridge")
+    return board_of(state, found.moves)
+
+
+def replay(played: Played) -> State:
+    """The last position of a game, every move of which must be legal."""
+    table = _Table(games.load(played.game))
+    streams = iter(played.streams)
+    for move in (*played.moves, None):
+        while table.is_chance:
+            word = next(streams, None)
+            if word is None:
+                raise InputError("the game ends where chance decides, and it is not told how")
+            table.deal(word)
+        if move is not None:
+            table.state.play(move)
+    return table.state
+
+
+class _Table:
+    """A game that is replayed."""
+
+    def __init__(self, rules: Any) -> None:
+        self.rules, self.state = rules, State(rules)
+        self.encoding = Encoding(rules)
+
+    @property
+    def is_chance(self) -> bool:
+        return not self.state.is_over and self.state.mover == CHANCE
+
+    def deal(self, word: int) -> None:
+        """Settle chance by a stream."""
+        step(self.rules, self.state.array, DEAL, np.array([word], np.uint64))
+
+    def told(self, word: int) -> list[int]:
+        """Settle chance by a stream; the actions that tell it."""
+        before = self.state.array.copy()
+        self.deal(word)
+        listed = outcomes(self.rules, before)
+        if listed:
+            after = self.state.key()
+            return [next(i for i, each in enumerate(listed) if self._after(before, each[0]) == after)]
+        return list(word.to_bytes(WORD, "little")) if deal_draws(self.rules, before) else []
+
+    def read(self, actions: Iterator[int]) -> int:
+        """Settle chance by the actions that tell it; a stream that does the same."""
+        listed = outcomes(self.rules, self.state.array)
+        if listed:
+            wanted = self._after(self.state.array, listed[_next(actions, len(listed))][0])
+            word = next(word for word in range(_TRIES) if self._dealt(word) == wanted)
+        elif deal_draws(self.rules, self.state.array):
+            word = int.from_bytes(bytes(_next(actions, BYTE) for _ in range(WORD)), "little")
+        else:
+            return 0
+        self.deal(word)
+        return word
+
+    def _after(self, position: NDArray[Any], outcome: int) -> bytes:
+        state = State(self.rules, position.copy())
+        self.rules.play(state.record, np.int64(outcome))
+        return state.key()
+
+    def _dealt(self, word: int) -> bytes:
+        state = State(self.rules, self.state.array.copy())
+        step(self.rules, state.array, DEAL, np.array([word], np.uint64))
+        return state.key()
+
+
+def _next(actions: Iterator[int], most: int) -> int:
+    action = next(actions, None)
+    if action is None or action >= most:
+        what = "is missing" if action is None else f"is {action}, and there are only {most}"
+        raise ParseError(f"an outcome of chance {what}")
+    return action
+
+
+# --- records as JSON --------------------------------------------------------------------------------
+
+
+def read_record(text: str) -> list[Board | Played]:
+    """The games of a record: one as `kibitz replay --json` prints it, or a list of them."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ParseError(f"line {error.lineno}: this is no JSON: {error.msg}") from None
+    try:
+        return [_read_one(each) for each in (content if isinstance(content, list) else [content])]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ParseError(f"this is no record as `kibitz replay --json` prints it: {error!r}") from None
+
+
+def _read_one(content: dict[str, Any]) -> Board | Played:
+    if "board" in content:
+        return files.read_pbn(content["board"])[0]
+    table = _Table(games.load(content["game"]))
+    moves = tuple(int(table.rules.parse_move(move["move"])) for move in content["moves"])
+    if "chance" in content:
+        return Played(content["game"], tuple(int(word, 16) for word in content["chance"]), moves)
+    streams: list[int] = []
+    for move in (*moves, None):
+        while table.is_chance:
+            streams.append(chance_stream(content["seed"], content["deal"], len(streams)))
+            table.deal(streams[-1])
+        if move is not None:
+            table.state.play(move)
+    return Played(content["game"], tuple(streams), moves)
+
+
+def _record_text(found: Iterable[Board | Played]) -> str:
+    records = [_record(each) for each in found]
+    return json.dumps(records[0] if len(records) == 1 else records, indent=1) + "\n"
+
+
+def _record(found: Board | Played) -> dict[str, Any]:
+    about: dict[str, Any] = {"schema": "kibitz.replay/1", "kibitz": __version__}
+    if isinstance(found, Board):
+        about |= {"game": "bridge", "board": files.write_pbn([found])}
+        return about | {"moves": [{"move": CARDS.text(card)} for card in found.play]}
+    state = replay(found)
+    about |= {"game": found.game, "chance": [f"{word:016x}" for word in found.streams]}
+    about["moves"] = [{"move": state.game.move_text(move)} for move in found.moves]
+    return about | {"scores": state.returns()}
+
+
+# --- OpenSpiel's actions ----------------------------------------------------------------------------
+
+
+def read_actions(text: str) -> list[Board | Played]:
+    """The games of a text, one a line; what follows # is a remark."""
+    found: list[Board | Played] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.partition("#")[0].strip():
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ParseError(f"line {number}: write a game and its actions, such as 'bridge(): 12 3 …'")
+        parameters = dict(part.split("=") for part in (match[2] or "").split(",") if "=" in part)
+        actions = iter([int(word) for word in match[3].split()])
+        try:
+            if match[1] == "bridge":
+                found.append(_read_bridge(parameters, actions))
+            else:
+                found.append(_read_kibitz(match[1], parameters, actions))
+        except (ParseError, IllegalMove) as error:
+            raise ParseError(f"line {number}: {error}") from None
+    return found
+
+
+def _read_kibitz(short: str, parameters: dict[str, str], actions: Iterator[int]) -> Played:
+    names = {short_name(name): name for name in games.known()}
+    if short not in names:
+        raise ParseError(f"'{short}' is no game that can be read; there is bridge, {', '.join(names)}")
+    name = names[short]
+    spec = spec_of(name, parameters, told_as_numbers(games.game_class(name)))
+    table = _Table(games.load(spec))
+    streams, moves = [], []
+    while not table.state.is_over:
+        if table.is_chance:
+            streams.append(table.read(actions))
+            continue
+        action = next(actions, None)
+        if action is None:
+            break
+        legal = table.encoding.moves(table.state.array)
+        if action not in legal:
+            raise ParseError(f"action {action} is not legal; {', '.join(map(str, legal))} are")
+        moves.append(legal[action])
+        table.state.play(legal[action])
+    if next(actions, None) is not None:
+        raise ParseError("there are actions after the end of the game")
+    return Played(spec, tuple(streams), tuple(moves))
+
+
+def _actions_text(found: Iterable[Board | Played]) -> str:
+    lines = [_bridge_line(each) if isinstance(each, Board) else _kibitz_line(each) for each in found]
+    return "\n".join(lines) + "\n"
+
+
+def _kibitz_line(played: Played) -> str:
+    if isinstance(games.load(played.game), Bridge):
+        return _bridge_line(_board(played))
+    name, _, given = played.game.partition(":")
+    table = _Table(games.load(played.game))
+    numbers = told_as_numbers(type(table.rules))
+    options = dict(part.split("=") for part in given.split(",") if part)
+    told = ",".join(
+        f"{key}={getattr(table.rules, key) if key in numbers else value}" for key, value in options.items()
+    )
+    actions, streams = [], iter(played.streams)
+    for move in (*played.moves, None):
+        while table.is_chance:
+            actions += table.told(next(streams))
+        if move is not None:
+            number = table.encoding.number(table.state.array, move)
+            if table.encoding.moves(table.state.array)[number] != move:
+                raise InputError(
+                    f"{table.rules.move_text(move)} shares its number with other plays of the same ranks, so "
+                    f"that this game cannot be told by numbers"
+                )
+            actions.append(number)
+            table.state.play(move)
+    return f"{short_name(name)}({told}): {' '.join(map(str, actions))}"
+
+
+# --- OpenSpiel's bridge -----------------------------------------------------------------------------
+
+_CALLS = {"Pass": BridgePlay.PASS, "X": BridgePlay.DOUBLE, "XX": BridgePlay.REDOUBLE} | {
+    f"{level}{strain}": BridgePlay.BIDS + 5 * (level - 1) + i
+    for level in range(1, 8)
+    for i, strain in enumerate(STRAIN_WORDS)
+}
+_CALL_WORDS = {action: call for call, action in _CALLS.items()}
+_TWIN = BridgePlay(cast(Any, Bridge)())
+
+
+def _bridge_line(board: Board) -> str:
+    """Deal, auction and play; OpenSpiel's players are the seats from north on."""
+    if not all(board.hands) or board.cards != FULL:
+        raise InputError(f"board {board.number or ''} is not told whole; OpenSpiel's bridge deals 52 cards")
+    dealer, calls = board.dealer, board.auction
+    if not calls and board.level:
+        dealer = board.declarer if dealer is None else dealer
+        bid = f"{board.level}{STRAIN_WORDS[board.strain or 0]}"
+        waiting = ["Pass"] * (((board.declarer or 0) - (dealer or 0)) % 4)
+        calls = (*waiting, bid, *[(), ("X",), ("X", "XX")][board.doubled], *["Pass"] * 3)
+    elif not calls and board.level == 0:
+        calls = ("Pass",) * 4
+    dealer = dealer or 0
+    side = ("ns", "ew")[dealer % 2]
+    ours, theirs = (str(board.vulnerable in (each, "both")).lower() for each in (side, _OTHER[side]))
+    hands = [[card for card in range(52) if hand >> card & 1] for hand in board.hands]
+    deal = [_TWIN.action(card) for around in zip(*hands, strict=True) for card in around]
+    actions = [*deal, *(_CALLS[call] for call in calls), *(_TWIN.action(card) for card in board.play)]
+    game = f"bridge(use_double_dummy_result=false,dealer={dealer},dealer_vul={ours},non_dealer_vul={theirs})"
+    remark = "" if board.number is None else f"  # board {board.number}"
+    return f"{game}: {' '.join(map(str, actions))}{remark}"
+
+
+_OTHER = {"ns": "ew", "ew": "ns"}
+
+
+def _read_bridge(parameters: dict[str, str], actions: Iterator[int]) -> Board:
+    numbers = list(actions)
+    deal, rest = numbers[:52], numbers[52:]
+    if sorted(deal) != list(range(52)):
+        raise ParseError("the first 52 actions are not a deal, which has every card once")
+    hands = [0] * 4
+    for place, action in enumerate(deal):
+        hands[place % 4] |= 1 << _TWIN.move(action)
+    dealer = int(parameters.get("dealer", 0))
+    calls = list(takewhile(lambda action: action in _CALL_WORDS, rest))
+    play = [_TWIN.move(action) for action in rest[len(calls) :]]
+    side = ("ns", "ew")[dealer % 2]
+    vulnerable = {side: parameters.get("dealer_vul"), _OTHER[side]: parameters.get("non_dealer_vul")}
+    which = [each for each in ("ns", "ew") if str(vulnerable[each]).lower() == "true"]
+    north, east, south, west = hands
+    board = Board(
+        hands=(north, east, south, west),
+        dealer=dealer,
+        vulnerable="both" if len(which) == 2 else which[0] if which else "none",
+        auction=tuple(_CALL_WORDS[call] for call in calls),
+        play=tuple(play),
+    )
+    if calls and not passes_to_come(board.auction):
+        contract: dict[str, Any] = {**contract_of(dealer, board.auction)}
+        board = replace(board, **contract)
+    if board.play:
+        position(board)  # every card of which must be legal
+    return board
