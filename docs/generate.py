@@ -168,7 +168,7 @@ Some settings do not go together, and say so. Where a game hides something, `bac
 `keep=true` needs `worlds=fresh` or `true`. Both backups need two sides. Where a seat learns more from
 a move than the move itself (in Briškola the card that it draws), `keep=true` needs `infosets=full`.
 `merge`, `prune` and `belief` need a game with the method `alike`, `promising` or `likelihood`;
-`belief=counters` needs `lesson` and `predict`, and `worlds=fresh`.
+`belief=counters` needs `lesson` and `predict`, and `worlds=fresh`; `belief=cards` needs `rearrange`.
 `prune=true` goes neither with `worlds=possible` nor with `backup=proved`.
 """
 

@@ -1,5 +1,6 @@
 """Learned determinization: what counters count, how they deal, what stays hidden, how learning goes on."""
 
+import random
 from collections import Counter
 
 import numpy as np
@@ -7,14 +8,16 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 from kibitz.agents import make_agent
-from kibitz.arena.learning import learn
-from kibitz.arena.play import Match
+from kibitz.arena.learning import learn, study
+from kibitz.arena.play import Match, settle_chance
 from kibitz.belief import counters
 from kibitz.errors import BadOption, InputError, Unsupported
 from kibitz.games.mini_tichu.rules import PLAYING, MiniTichu
 from kibitz.games.tichu import combinations as c
 from kibitz.games.tichu import prediction
-from kibitz.games.tichu.text import parse_play
+from kibitz.games.tichu import rules as tichu
+from kibitz.games.tichu.rules import Tichu
+from kibitz.games.tichu.text import NO_CALL, TICHU, parse_play
 from kibitz.kernel import entry
 from kibitz.position import State, deal
 from kibitz.rng import stream
@@ -25,21 +28,21 @@ def mask(words):
     return sum(parse_play(word) for word in words.split())
 
 
-def set_up(hands, turn=0, ply=0):
+def set_up(hands, turn=0, ply=0, game=None, phase=PLAYING):
     """A position in which seat `turn` leads; cards that are in no hand have been played."""
-    state = State(MiniTichu())
+    state = State(game or MiniTichu())
     record = state.record
     for seat, words in enumerate(hands):
         record.hands[seat] = mask(words)
         record.left[seat] = len(words.split())
     record.played = int(c.DECK) & ~int(np.bitwise_or.reduce(record.hands))
-    record.phase, record.turn, record.last, record.ply = PLAYING, turn, turn, ply
+    record.phase, record.turn, record.last, record.ply = phase, turn, turn, ply
     return state
 
 
 def play(state, *words):
     for word in words:
-        state.play(parse_play(word))
+        state.play(word)
 
 
 def lesson(state):
@@ -107,6 +110,51 @@ def test_only_the_first_ninety_moves_teach():
     assert lesson(state) >> 1 == prediction.situation(c.SINGLE, 89, 1) < MiniTichu().situations
     play(state, "5D")
     assert lesson(state) == -1
+
+
+def test_in_tichu_the_next_player_is_told_apart_from_who_might_bomb():
+    """Seat 2 is asked for a bomb; whether seat 1, who plays next, can beat the king is what is counted."""
+    state = set_up(["KD 9C", "AD 2C", "6D 6H 6C 6S", "3D 4H"], game=Tichu(), phase=tichu.PLAYING, ply=7)
+    play(state, "KD")
+    assert state.mover == 2
+    assert lesson(state) == 2 * prediction.situation(c.SINGLE, 7, 1) + 1
+    play(state, "no bomb 2", "pass", "pass", "pass")
+    assert state.record.phase == tichu.BOMBING
+    assert lesson(state) == -1  # all have passed
+
+
+def studied(match, moves, seen):
+    counts, dealt = np.zeros((match.rules.situations, 2), np.int64), np.zeros(3, np.int64)
+    study.interpreted(
+        *(match.rules, np.uint64(match.seed), np.uint64(0), np.array(moves), seen),
+        *(memory_for_worlds(match.rules, 0, counters.chances_of(counts)), np.zeros(3, match.rules.state)),
+        *(*np.zeros((2, match.rules.max_moves), np.int64), counts, dealt, np.zeros(1, np.uint64)),
+    )
+    return counts, dealt
+
+
+def test_a_situation_of_tichu_teaches_once_whatever_is_called_in_it():
+    """A round of random moves in which every seat calls Tichu at its first turn, a lead or not."""
+    match = Match("tichu", ("random",), 3)
+    state = State(match.rules)
+    settle_chance(state, match.seed, 0, 0)
+    chooser, moves, met, taught, shown = random.Random(1), [], 0, {}, 0
+    while not state.is_over:
+        legal, in_play = state.legal_moves(), state.record.phase == tichu.PLAYING
+        calls = TICHU if in_play else NO_CALL
+        moves.append(calls if calls in legal else chooser.choice(legal))
+        if lesson(state) >= 0:
+            met += 1
+            taught[int(state.record.ply)] = lesson(state)
+            shown += in_play and 0 < moves[-1] < TICHU
+        state.play(moves[-1])
+    assert met >= len(taught) + 3
+    counts, dealt = studied(match, moves, seen=False)
+    assert counts.sum() == len(taught)
+    assert all(counts[found >> 1, found & 1] > 0 for found in taught.values())
+    assert dealt[0] > 20
+    counts, _ = studied(match, moves, seen=True)
+    assert counts[:, 1].sum() == shown > 10
 
 
 def test_every_situation_has_a_number_of_its_own():
@@ -227,7 +275,7 @@ def test_games_that_learn_nothing_refuse_counters():
 def test_what_counters_cannot_do_is_said():
     game = MiniTichu()
     for spec, error, words in (
-        ("castelein-mc:belief=kounters", BadOption, "counters or a whole number"),
+        ("castelein-mc:belief=kounters", BadOption, "counters or cards or a whole number"),
         ("castelein-mc:lessons=1000", BadOption, "add belief=counters"),
         ("castelein-mc:belief=counters,lessons=1234567", BadOption, "lessons=1234567"),
         ("uct:10,belief=counters,learned=castelein-mc", Unsupported, "worlds=fresh"),
@@ -268,6 +316,18 @@ def test_learning_goes_on_where_it_ended(tmp_path):
     parts.write_bytes(b"something else")
     with pytest.raises(InputError, match="holds no counters"):
         learn("mini-tichu", "random", 30, parts, seed=4, step=10)
+
+
+def test_counters_of_what_was_seen_are_another_file(tmp_path):
+    """Who passes may have had a higher combination, so what is seen is less than what was held."""
+    held = learn("mini-tichu", "random", 3, tmp_path / "held.npz")
+    seen = learn("mini-tichu", "random", 3, tmp_path / "seen.npz", seen=True)
+    assert (held.counts.sum(axis=2) == seen.counts.sum(axis=2)).all()
+    assert (held.counts[..., 1] >= seen.counts[..., 1]).all()
+    assert held.counts[..., 1].sum() > seen.counts[..., 1].sum() > 0
+    assert counters.load(tmp_path / "seen.npz").seen
+    with pytest.raises(BadOption, match="what was held"):
+        learn("mini-tichu", "random", 4, tmp_path / "held.npz", seen=True)
 
 
 def test_counters_from_a_file_are_used(tmp_path):

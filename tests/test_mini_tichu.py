@@ -271,7 +271,8 @@ def test_the_rules_pass_all_checks():
 
 
 def test_nothing_hidden_reaches_an_agent():
-    check_hidden(MiniTichu(), ("random", "flat:20", "ismcts:30", "determinized:20,trees=2"), n=1)
+    searches = ("flat:20", "ismcts:30", "ismcts:30,belief=cards", "determinized:20,trees=2")
+    check_hidden(MiniTichu(), ("random", *searches), n=1)
 
 
 def test_whole_paths_hold_plays_of_many_cards():

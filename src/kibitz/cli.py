@@ -977,6 +977,9 @@ def learn(
     ],
     rounds: Annotated[int, typer.Option(min=1, help="Games to learn from, in all.")] = 10_000,
     seed: Seed = 0,
+    seen: Annotated[
+        bool, typer.Option("--seen", help="Count what seats have shown by their moves, not what they held.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option(help="Processes; one, if not said.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -988,7 +991,7 @@ def learn(
 
     _must_be_writable(out)
     story = _story()
-    learned = learning.learn(game, agent, rounds, out, seed, jobs, story.progress("games"))
+    learned = learning.learn(game, agent, rounds, out, seed, jobs, story.progress("games"), seen=seen)
     story.close()
     if as_json:
         _document("counters", learned.to_dict())

@@ -100,12 +100,22 @@ class Game(Protocol):
     def likelihood(self, world: Any, seat: int) -> float:
         """How well a world of `seat`'s view explains what the others have done, up to a factor."""
 
+    def rearrange(self, world: Any, seat: int, plan: Any, rng: Any) -> None:
+        """Change a world that `sample` has dealt, so that worlds come as often as they are likely by what the
+        others have done.
+        """
+
     situations: ClassVar[int]
     """How many situations `lesson` tells apart; 0, if nothing is learned."""
 
     def lesson(self, state: Any, moves: Any) -> int:
         """What a position of a finished game teaches: twice the number of its situation, plus 1 if what
         `predict` foresees is so in it; −1: nothing. `moves` is a buffer.
+        """
+
+    def shows(self, state: Any, move: int) -> int:
+        """What a move shows of it, for counters of what was seen: 1: that it is so, 0: nothing; −1: the move
+        is about something else.
         """
 
     def predict(self, view: Any, seat: int, move: int, chances: Any, moves: Any, rng: Any) -> None:
@@ -255,8 +265,17 @@ def likelihood(game, world, seat):
     return 1.0
 
 
+def rearrange(game, world, seat, plan, rng):
+    """All worlds are equally likely."""
+
+
 def lesson(game, state, moves):
     """Nothing is learned."""
+    return -1
+
+
+def shows(game, state, move):
+    """Nothing is asked."""
     return -1
 
 
@@ -434,7 +453,9 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             label,
             alike,
             likelihood,
+            rearrange,
             lesson,
+            shows,
             predict,
             possible,
             grant,

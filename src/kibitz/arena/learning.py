@@ -29,11 +29,15 @@ _GAMES_A_BATCH, _GAMES_A_CHUNK = 5, 100
 
 
 @entry
-def study(game, seed, deal, played, worlds, positions, moves, candidates, counts, dealt, rng):
-    """Go once more through a finished game: add what its positions teach to `counts`, and try the dealing."""
+def study(game, seed, deal, played, seen, worlds, positions, moves, candidates, counts, dealt, rng):
+    """Go once more through a finished game: add what its positions teach to `counts`, and try the dealing.
+
+    `seen`: what was so counts only as far as moves have shown it.
+    """
     state = positions[0]
     of_deal = mixed(mixed(U(0), seed), deal)
     ply = events = 0
+    last = -1
     while not game.is_over(state):
         seat = game.mover(state)
         if seat == CHANCE:
@@ -42,8 +46,12 @@ def study(game, seed, deal, played, worlds, positions, moves, candidates, counts
             events += 1
             continue
         taught = game.lesson(state, moves)
-        if taught >= 0:
+        if seen and taught >= 0:
+            shown = game.shows(state, played[ply])
+            taught = taught >> 1 << 1 | shown if shown >= 0 else -1
+        if taught >= 0 and taught != last:  # a call, or a bomb that is not played, makes no new situation
             counts[taught >> 1, taught & 1] += 1
+            last = taught
         rng[0] = mixed(mixed(of_deal, _TRIAL_STREAM), ply)
         try_dealing(game, worlds, seat, positions, moves, candidates, dealt, rng)
         game.play(state, played[ply])
@@ -81,8 +89,12 @@ def learn(
     jobs: int | None = 1,
     progress: Callable[[int, int], None] | None = None,
     step: int = counters.STEP,
+    seen: bool = False,
 ) -> Counters:
-    """Learn from the first `rounds` games of an agent against itself, going on with what `path` holds."""
+    """Learn from the first `rounds` games of an agent against itself, going on with what `path` holds.
+
+    `seen`: count what seats have shown by their moves, not what they held.
+    """
     if path.suffix != ".npz":
         raise BadOption(f"'{path}' cannot be used: a file of counters ends in .npz")
     match = Match(game, (agent,), seed)
@@ -93,14 +105,17 @@ def learn(
         )
     match.check()
     learned = (
-        counters.load(path) if path.exists() else Counters(game, agent, seed, match.rules.situations, step)
+        counters.load(path)
+        if path.exists()
+        else Counters(game, agent, seed, match.rules.situations, step, seen)
     )
-    wanted = (game, agent, seed, match.rules.situations, step)
-    there = (learned.game, learned.agent, learned.seed, learned.situations, learned.step)
+    wanted = (game, agent, seed, match.rules.situations, step, seen)
+    there = (learned.game, learned.agent, learned.seed, learned.situations, learned.step, learned.seen)
     if there != wanted:
         raise BadOption(
-            f"{path} has learned from {learned.agent} in {learned.game} with seed {learned.seed}, not from "
-            f"{agent} in {game} with seed {seed}; choose another file"
+            f"{path} has learned from {learned.agent} in {learned.game} with seed {learned.seed} what was "
+            f"{'seen' if learned.seen else 'held'}, not from {agent} in {game} with seed {seed} what was "
+            f"{'seen' if seen else 'held'}; choose another file"
         )
     with executor(jobs) as workers:
         while learned.rounds < rounds:
@@ -110,7 +125,7 @@ def learn(
             worlds = memory_for_worlds(match.rules, 0, counters.chances_of(before))
             for batch, result, _ in workers.run(_batches(match, learned.rounds, end)):
                 for number, (moves,) in enumerate(result.moves):
-                    _study(match, batch.first_deal + number, moves, worlds, counts, dealt)
+                    _study(match, batch.first_deal + number, moves, seen, worlds, counts, dealt)
             learned.rounds = end
             learned.save(path)
             if progress:
@@ -127,6 +142,7 @@ def _study(
     match: Match,
     deal: int,
     moves: list[int],
+    seen: bool,
     worlds: Worlds,
     counts: NDArray[np.int64],
     dealt: NDArray[np.int64],
@@ -134,6 +150,6 @@ def _study(
     rules = match.rules
     buffers = np.zeros((2, rules.max_moves), np.int64)
     study(
-        *(rules, np.uint64(match.seed), np.uint64(deal), np.array(moves, np.int64), worlds),
+        *(rules, np.uint64(match.seed), np.uint64(deal), np.array(moves, np.int64), seen, worlds),
         *(np.zeros(3, rules.state), *buffers, counts, dealt, np.zeros(1, np.uint64)),
     )

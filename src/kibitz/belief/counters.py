@@ -32,6 +32,8 @@ class Counters:
     seed: int
     situations: int
     step: int = STEP
+    seen: bool = False
+    """Counted was what seats have shown by their moves, not what they held."""
     rounds: int = 0
     """Games learned from."""
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0, 2), np.int64))
@@ -91,6 +93,7 @@ class Counters:
             "game": self.game,
             "agent": self.agent,
             "seed": self.seed,
+            "seen": self.seen,
             "rounds": self.rounds,
             "situations": self.situations,
             "situations_met": known,
@@ -116,7 +119,8 @@ class Counters:
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
         told = {
-            name: getattr(self, name) for name in ("game", "agent", "seed", "situations", "step", "rounds")
+            name: getattr(self, name)
+            for name in ("game", "agent", "seed", "situations", "step", "seen", "rounds")
         }
         draft = path.with_name(path.name + ".part")
         try:

@@ -28,7 +28,7 @@ from kibitz.search.worlds import NOTHING_LEARNED, Worlds, begin, memory_for_worl
 from kibitz.specs import Duration, Option
 
 OBJECTIVES = {"points": 0.0, "wins": 1.0}
-COUNTERS = "counters"
+COUNTERS, CARDS = "counters", "cards"
 PLAYOUTS = {"random": 0.0, "sensible": 1.0}
 SELECT = {"ucb1": tree.UCB1, "ucb1-tuned": tree.UCB1_TUNED, "greedy": tree.GREEDY}
 EXPAND = {
@@ -199,9 +199,10 @@ class Searcher:
     belief: int | str = option(
         0,
         "deal so many worlds beforehand and draw them by how well they explain what the others did; "
+        "cards: deal each card by how likely a seat holds it after what it did; "
         "counters: deal for every move by what finished games have taught; 0: all worlds are alike",
         kind=int,
-        choices=(COUNTERS,),
+        choices=(COUNTERS, CARDS),
         least=0,
         most=10**6,
     )
@@ -235,10 +236,12 @@ class Searcher:
             raise BadOption("lessons and learned tell which counters to use; add belief=counters")
         if self.belief == COUNTERS:
             self._chances(game)
-        elif self.belief and "likelihood" in game.defaulted:
+            return
+        needed = "rearrange" if self.belief == CARDS else "likelihood"
+        if self.belief and needed in game.defaulted:
             raise Unsupported(
-                f"{type(game).__name__} does not say how likely worlds are (method 'likelihood'); leave "
-                f"belief out"
+                f"{type(game).__name__} does not say how likely worlds are (method '{needed}'); leave "
+                f"belief={self.belief} out"
             )
 
     def _chances(self, game: Any) -> NDArray[np.float64]:
@@ -313,11 +316,10 @@ class Searcher:
 
     def _worlds(self, view: View, name: str, rng: Any) -> Worlds:
         """The worlds of a decision, ready to be drawn."""
-        pool = 0 if self.belief == COUNTERS else int(self.belief)
-        kept = self._kept(
-            name, view.game, lambda: memory_for_worlds(view.game, pool, self._chances(view.game))
-        )
-        begin(view.game, kept, view.array, view.seat, rng)
+        game, rearranged = view.game, self.belief == CARDS
+        pool = 0 if isinstance(self.belief, str) else self.belief
+        kept = self._kept(name, game, lambda: memory_for_worlds(game, pool, self._chances(game), rearranged))
+        begin(game, kept, view.array, view.seat, rng)
         return kept
 
     def _kept(self, name: str, game: Any, make: Any) -> Any:

@@ -2,8 +2,9 @@
 
 Every world that agrees with a view is as likely as any other, as far as the rules go. What others
 have done tells more: who bids high has high cards. With a pool, some worlds are dealt beforehand and
-weighted by the game's `likelihood`, and each iteration draws one of them by its weight. With learned
-chances, a world is dealt for a move: the game first fills in what can be expected after it.
+weighted by the game's `likelihood`, and each iteration draws one of them by its weight. Or the game
+rearranges every world that is dealt. With learned chances, a world is dealt for a move: the game first
+fills in what can be expected after it.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ class Worlds(NamedTuple):
     pool: NDArray[Any]  # none: every world is dealt anew
     odds: NDArray[np.float64]  # cumulated weights of the pool
     chances: NDArray[np.float64]  # what was learned for `predict`, of every situation; none: nothing
+    rearranged: bool  # by the game, when dealt
 
 
 NOTHING_LEARNED = np.zeros(0)
 
 
-def memory_for_worlds(game: Any, pool: int, chances: NDArray[np.float64] = NOTHING_LEARNED) -> Worlds:
+def memory_for_worlds(
+    game: Any, pool: int, chances: NDArray[np.float64] = NOTHING_LEARNED, rearranged: bool = False
+) -> Worlds:
     """Memory for the worlds of `game`, `pool` of them dealt beforehand."""
-    return Worlds(np.zeros(1, game.plan), np.zeros(pool, game.state), np.zeros(pool), chances)
+    return Worlds(np.zeros(1, game.plan), np.zeros(pool, game.state), np.zeros(pool), chances, rearranged)
 
 
 @kernel
@@ -55,6 +59,8 @@ def draw_world(game, worlds, view, seat, into, rng):
     if len(worlds.pool) == 0:
         into[0] = view[0]
         game.sample(into[0], seat, worlds.plan[0], rng)
+        if worlds.rearranged:
+            game.rearrange(into[0], seat, worlds.plan[0], rng)
         return
     chance = uniform(rng) * worlds.odds[-1]
     low, high = 0, len(worlds.pool) - 1

@@ -5,8 +5,7 @@ followed by a higher combination of the same kind and number of cards, by a bomb
 does not end one's part in it. When all others have passed, the last player takes the trick and leads.
 The round ends when both partners of a side have no cards left.
 
-A position is described in `kibitz.games.tichu.round`; `phase` is `DEALING`, `PLAYING` or `OVER`, and `ply`
-tells how many moves have been made.
+A position is described in `kibitz.games.tichu.round`; `phase` is `DEALING`, `PLAYING` or `OVER`.
 
 K. Castelein, *Determinization for Monte Carlo Tree Search in the Card Game Tichu*, Leiden 2017.
 """
@@ -30,6 +29,7 @@ from kibitz.games.tichu.combinations import (
     list_answers,
     list_leads,
 )
+from kibitz.games.tichu.holding import trade
 from kibitz.games.tichu.margin import ahead, margin
 from kibitz.games.tichu.round import (
     FEW_CARDS,
@@ -61,7 +61,7 @@ class MiniTichu(NamedTuple):
     seats: int = 4
     phoenix_led: int = 1
 
-    state = np.dtype([*FIELDS, ("ply", "i2")], align=True)
+    state = np.dtype([*FIELDS], align=True)
     max_moves = 2560
     max_plies = 256
     objectives = {"margin": margin, "ahead": ahead}
@@ -172,6 +172,10 @@ class MiniTichu(NamedTuple):
         """Deal the unseen cards."""
         unseen.deal(plan, view.hands, 4, rng)
 
+    def rearrange(game, world, seat, plan, rng):
+        """Make worlds as frequent as they are likely by what each seat has played."""
+        trade(game, world, seat, plan.unseen, rng)
+
     def fill(game, view, seat, card):
         """Let a seat have a card."""
         add_to_hand(view, seat, card)
@@ -186,11 +190,15 @@ class MiniTichu(NamedTuple):
 
     def lesson(game, state, moves):
         """Whether the next player can beat what lies on the table."""
-        return prediction.lesson(state, np.int64(state.ply) - 1, moves)
+        return prediction.lesson(state, np.int64(state.turn), moves)
+
+    def shows(game, state, move):
+        """Who plays had a higher combination; who passes may have one."""
+        return np.int64(move != PASS)
 
     def predict(game, view, seat, move, chances, moves, rng):
         """Give the next player a higher combination as often as learned."""
-        prediction.predict(game, view, seat, move, np.int64(view.ply), chances, moves, rng)
+        prediction.predict(game, view, seat, move, chances, moves, rng)
 
     # --- numbered moves ---
 

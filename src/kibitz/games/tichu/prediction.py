@@ -57,22 +57,23 @@ def situation(kind, turn, seat):
 
 
 @kernel
-def lesson(state, turn, moves):
-    """What a position after move `turn` teaches: twice its situation, plus 1 if the mover can beat the table.
+def lesson(state, seat, moves):
+    """What a position teaches: twice its situation, plus 1 if `seat`, who is next, can beat the table.
 
     −1: nothing, for there is nothing to beat, or too many moves have been made.
     """
-    if state.kind == NOTHING or turn >= TURNS:
+    turn, kind = np.int64(state.ply) - 1, np.int64(state.kind)
+    if kind == NOTHING or turn >= TURNS:
         return -1
-    seat, kind = np.int64(state.turn), np.int64(state.kind)
     length, height = np.int64(state.length), np.int64(state.height)
     can_beat = list_answers(state.hands[seat], kind, length, height, moves, 0) > 0
     return 2 * situation(kind, turn, seat) + np.int64(can_beat)
 
 
 @kernel
-def predict(game, view, seat, move, turn, chances, moves, rng):
-    """With the learned chance, give a higher combination to whoever follows `seat`'s move, number `turn`."""
+def predict(game, view, seat, move, chances, moves, rng):
+    """With the learned chance, give a higher combination to whoever follows `seat`'s move."""
+    turn = np.int64(view.ply)
     if turn >= TURNS or move == DOG:
         return
     kind, length, height = np.int64(view.kind), np.int64(view.length), np.int64(view.height)

@@ -6,13 +6,14 @@ Both games keep these fields in their positions:
 |------------|-----------------------------------------------------------------------------|
 | `hands`    | one mask a seat                                                             |
 | `left`     | how many cards each seat has                                                |
-| `played`   | all cards that have been played                                             |
+| `played`   | all cards that have been played, `gone` those of each seat                  |
 | `top`      | the cards to beat, `kind`, `length`, `height` what they are, `last` whose   |
 | `pile`     | what the trick is worth so far                                              |
 | `won`      | the card points in the tricks of each seat                                  |
 | `finished` | 1 for the seat that went out first, and so on; 0: not yet                   |
 | `starter`  | who led the first trick, and so is known to have had the Mah Jong           |
 | `turn`     | who is to play                                                              |
+| `ply`      | how many plays and passes there have been in the round                      |
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from kibitz.games.tichu.combinations import (
 from kibitz.kernel import kernel
 
 FIELDS = (
-    *(("hands", "i8", (4,)), ("played", "i8"), ("top", "i8")),
-    *(("won", "i2", (4,)), ("pile", "i2"), ("left", "i1", (4,)), ("finished", "i1", (4,))),
+    *(("hands", "i8", (4,)), ("gone", "i8", (4,)), ("played", "i8"), ("top", "i8")),
+    *(("won", "i2", (4,)), ("pile", "i2"), ("ply", "i2")),
+    *((name, "i1", (4,)) for name in ("left", "finished")),
     *((name, "i1") for name in ("kind", "length", "height", "last", "turn", "starter", "phase")),
 )
 DOUBLE_VICTORY = 200
@@ -73,6 +75,7 @@ def put_down(state, seat, move, phoenix_led):
     n = size(cards)
     state.hands[seat] &= ~cards
     state.left[seat] -= n
+    state.gone[seat] |= cards
     state.played |= cards
     state.last = seat
     state.height = height_of(move, np.int64(state.height), phoenix_led)

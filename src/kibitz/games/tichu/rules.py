@@ -8,7 +8,6 @@ The play of the cards is that of Mini-Tichu, and so are the fields of a position
 | `eight`  | the first eight cards of each seat, until all have decided on Grand Tichu       |
 | `called` | what each seat has called: 0 nothing, 1 Tichu, 2 Grand Tichu                    |
 | `gave`   | the card that a seat gave, plus one, to the next seat, its partner, the previous one |
-| `gone`   | the cards that each seat has played                                             |
 | `wish`   | the rank that is wished, or 0                                                   |
 | `denied` | the ranks that a seat is known not to have, as it did not fulfil a wish          |
 | `next`   | who is to play when nobody bombs; the trick's last player: he takes it          |
@@ -31,7 +30,7 @@ import numpy as np
 
 from kibitz.belief import unseen
 from kibitz.bits import lowest, random_card, random_subset, size
-from kibitz.games.tichu import catalogue, text
+from kibitz.games.tichu import catalogue, prediction, text
 from kibitz.games.tichu.any_play import count_plays, nth_play
 from kibitz.games.tichu.combinations import (
     ACE,
@@ -59,6 +58,7 @@ from kibitz.games.tichu.decisions import (
     opponent_to_reward,
     rank_to_wish,
 )
+from kibitz.games.tichu.holding import trade
 from kibitz.games.tichu.margin import ahead, margin
 from kibitz.games.tichu.round import (
     FEW_CARDS,
@@ -105,7 +105,7 @@ class Tichu(NamedTuple):
     state = np.dtype(
         [
             *FIELDS,
-            *(("eight", "i8", (4,)), ("gone", "i8", (4,)), ("denied", "i2", (4,))),
+            *(("eight", "i8", (4,)), ("denied", "i2", (4,))),
             *(("scores", "i2", (2,)), ("gained", "i2", (2,))),
             *(("called", "i1", (4,)), ("gave", "i1", (4, 3))),
             *((name, "i1") for name in ("wish", "next", "rounds")),
@@ -117,6 +117,7 @@ class Tichu(NamedTuple):
     objectives = {"margin": margin, "ahead": ahead}
     expert = "ismcts:4000,objective=ahead,playout=sensible,c=0.6,merge=true,prune=true"
     plan = unseen.PLAN
+    situations = prediction.SITUATIONS
     choices = {"seats": (4,), "phoenix_led": {"0.5": 1, "1.5": 3}}
     help = {
         "target": "the points that a side needs to win; 0: one round",
@@ -147,7 +148,7 @@ class Tichu(NamedTuple):
             state.gone[seat] = 0
             for k in range(3):
                 state.gave[seat, k] = 0
-        state.played = state.top = 0
+        state.played = state.top = state.ply = 0
         state.kind = state.length = state.height = state.pile = 0
         state.last = state.starter = state.turn = state.next = state.wish = 0
         deal_hands(state, rng)
@@ -319,6 +320,7 @@ class Tichu(NamedTuple):
     def play_cards(game, state, seat, move):
         """Put down a combination, or pass."""
         cards = cards_of(move)
+        state.ply += 1
         if state.wish != 0:
             game.heed_wish(state, seat, cards)
         if move == PASS:
@@ -329,7 +331,6 @@ class Tichu(NamedTuple):
                 state.turn = state.next
             return
         put_down(state, seat, move, game.phoenix_led)
-        state.gone[seat] |= cards
         if state.left[seat] == 0 and go_out(state, seat):
             game.end_round(state, seat)
         elif move == DOG:
@@ -603,8 +604,14 @@ class Tichu(NamedTuple):
                 view.eight[other] = random_subset(rng, view.hands[other], 8)
             elif view.phase == EXCHANGE:
                 game.draw_gifts(view, other, rng)
-            elif view.phase > EXCHANGE:
-                game.draw_received(view, seat, other, rng)
+        if view.phase > EXCHANGE:
+            game.draw_exchange(view, seat, rng)
+
+    def rearrange(game, world, seat, plan, rng):
+        """Make worlds as frequent as they are likely by what each seat has played."""
+        if world.phase > AFTER:
+            trade(game, world, seat, plan.unseen, rng)
+            game.draw_exchange(world, seat, rng)
 
     def fill(game, view, seat, card):
         """Let a seat have a card."""
@@ -633,6 +640,12 @@ class Tichu(NamedTuple):
                 cards &= ~(_ONE << card)
                 view.gave[giver, k] = card + 1
 
+    def draw_exchange(game, view, seat, rng):
+        """Let the others have got any of the cards that they can have got."""
+        for other in range(4):
+            if other != seat:
+                game.draw_received(view, seat, other, rng)
+
     def draw_received(game, view, seat, receiver, rng):
         """Let any two of a seat's cards have come from the other two; what `seat` gave it is known."""
         cards = view.hands[receiver] | view.gone[receiver]
@@ -646,6 +659,21 @@ class Tichu(NamedTuple):
                 card = random_card(rng, cards)
                 cards &= ~(_ONE << card)
                 view.gave[giver, k] = card + 1
+
+    def lesson(game, state, moves):
+        """Whether the next player can beat what lies on the table, if nobody bombs before."""
+        if state.phase != PLAYING and (state.phase != BOMBING or state.next == state.last):
+            return -1
+        return prediction.lesson(state, np.int64(state.next), moves)
+
+    def shows(game, state, move):
+        """Who plays had a higher combination; who passes may have one."""
+        return np.int64(move != PASS) if state.phase == PLAYING and move < TICHU else -1
+
+    def predict(game, view, seat, move, chances, moves, rng):
+        """Give the next player a higher combination as often as learned, when cards are played."""
+        if move < TICHU:
+            prediction.predict(game, view, seat, move, chances, moves, rng)
 
     # --- numbered moves ---
 
