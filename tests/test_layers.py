@@ -26,6 +26,7 @@ LAYERS = [
     {"plots"},
     {"experiments"},
     {"report"},
+    {"web"},
     {"cli"},
     {"__main__"},
 ]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from kibitz import games, kernel
 from kibitz.agents import look, make_agent
 from kibitz.arena.play import play_game
 from kibitz.cards import ITALIAN
@@ -14,7 +15,7 @@ from kibitz.games.briskola.rules import Briskola
 from kibitz.kernel import entry, game
 from kibitz.position import View, deal
 from kibitz.rng import stream
-from kibitz.search import tree
+from kibitz.search import montecarlo, tree
 from kibitz.search.montecarlo import Statistics, TreeSearch
 from kibitz.search.objective import Habit, score
 from kibitz.search.worlds import memory_for_worlds, one_world
@@ -864,3 +865,52 @@ def test_what_a_search_cannot_do_is_said(rules, spec, message):
     agent = make_agent(spec, rules)
     with pytest.raises(Unsupported, match=message):
         agent.choose(look(agent, deal(rules, 1)), 1)
+
+
+# --- stopping ---
+
+
+@pytest.mark.parametrize(
+    ("game", "spec"),
+    [
+        ("briskola", "ismcts:100_000_000_000"),
+        ("briskola", "ismcts:time=10m"),
+        ("briskola", "determinized:1_000_000_000,trees=100"),
+        ("briskola", "flat:100_000_000_000"),
+        ("briskola", "pimc:100_000"),
+        ("bridge", "pimc:1_000_000"),
+        ("othello", "alphabeta:depth=60"),
+    ],
+)
+def test_a_search_that_another_thread_stops_answers_by_what_it_has_found(game, spec):
+    import threading
+    import time
+
+    rules = games.load(game)
+    view = deal(rules, 7).view()
+    agent = make_agent(spec, rules)
+    few = "alphabeta:depth=1" if spec.startswith("alphabeta") else spec.split(":")[0] + ":1"
+    make_agent(few, rules).advise(view, 1)  # compiles
+    agent.start(rules, view.seat)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(agent.advise(view, 1)))
+    thread.start()
+    thread.join(0.7)
+    assert thread.is_alive()
+    agent.stop()
+    began = time.perf_counter() - kernel.seconds_compiling()
+    while thread.is_alive() and time.perf_counter() - kernel.seconds_compiling() - began < 30:
+        thread.join(0.1)
+    assert found
+    assert found[0].best in view.legal_moves()
+    assert sum(row.visits for row in found[0].rows) > 0
+    assert agent.choose(view, 1) in view.legal_moves()  # at once, until a new game begins
+
+
+def test_slices_do_not_change_what_a_search_finds(monkeypatch):
+    view = deal(games.load("briskola"), 7).view()
+    whole = [make_agent(spec).advise(view, 3).rows for spec in ("ismcts:500", "flat:600", "flat:601,each=70")]
+    monkeypatch.setattr(montecarlo, "_MOST_AT_ONCE", 64)
+    assert [
+        make_agent(spec).advise(view, 3).rows for spec in ("ismcts:500", "flat:600", "flat:601,each=70")
+    ] == whole

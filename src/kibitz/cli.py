@@ -199,6 +199,42 @@ def play(
 
 
 @app.command()
+def serve(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where browsers find it.")] = 8477,
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; 0.0.0.0 lets other computers in.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None, typer.Option(help="A host name by which browsers may ask; repeat it.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where tables are kept; the user's data folder, if not said.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="The store that the laboratory shows; your own, if only this computer can look."),
+    ] = None,
+) -> None:
+    """Open a card table in the browser, for people and agents.
+
+    Example: kibitz serve --port 8477
+    """
+    from kibitz.arena.store import default_store
+    from kibitz.errors import MissingExtra
+
+    try:
+        from kibitz.web import app as web
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "kibitz":
+            raise
+        raise MissingExtra("The table in the browser", "web") from error
+    _story()
+    is_private = host in ("127.0.0.1", "::1", "localhost")
+    shown = store or (default_store() if is_private else None)
+    web.serve(folder or default_store().parent / "tables", host, port, tuple(name or ()), store=shown)
+
+
+@app.command()
 def match(
     game: GameArgument,
     agents: Annotated[list[str], typer.Argument(help="One agent per seat or team; the last fills the rest.")],

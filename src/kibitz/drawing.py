@@ -361,12 +361,18 @@ class SearchedTree:
         ]
         return "\n".join(parts)
 
+    def pictures(self) -> Iterator[tuple[str, str]]:
+        """Words and a picture of the tree before the search and after each step."""
+        rooms = self._rooms()
+        for scene in islice(self.scenes(), self.steps + 1):
+            yield scene.caption, self._svg(scene.top, rooms)
+
     def page(self) -> str:
         """A page with one picture a step, buttons and arrow keys; it loads nothing."""
-        shown, rooms = [], self._rooms()
-        for step, scene in enumerate(islice(self.scenes(), self.steps + 1)):
-            caption = f"<figcaption>{step} of {self.steps}: {escape(scene.caption)}</figcaption>"
-            shown.append(f"<figure hidden>{caption}{self._svg(scene.top, rooms)}</figure>\n")
+        shown = []
+        for step, (words, svg) in enumerate(self.pictures()):
+            caption = f"<figcaption>{step} of {self.steps}: {escape(words)}</figcaption>"
+            shown.append(f"<figure hidden>{caption}{svg}</figure>\n")
         return _PAGE.replace("TITLE", escape(self.title)).replace("FIGURES", "".join(shown))
 
 

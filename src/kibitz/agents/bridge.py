@@ -72,6 +72,7 @@ class Pimc(Searcher):
     """Called with (deals solved, deals in all)."""
 
     def start(self, game: Any, seat: int) -> None:
+        self._is_stopped = False
         if not isinstance(game, Bridge):
             raise Unsupported(
                 f"{self.spec.partition(':')[0]} plays bridge only, not {type(game).__name__}; for other "
@@ -89,6 +90,8 @@ class Pimc(Searcher):
         drawn = self._worlds(view, "worlds", rng)
         tricks = np.zeros((0, len(found.moves)))
         while len(tricks) < self.iterations and not self._is_decided(view, tricks):
+            if self._is_stopped and len(tricks):
+                break
             n = min(self.iterations - len(tricks), max(_FIRST_LOOK, 8 * (os.cpu_count() or 1)))
             worlds, kept = np.zeros(n, game.state), np.zeros(n, np.bool_)
             draw_worlds(game, drawn, view.array, view.seat, worlds, kept, rng)

@@ -55,13 +55,22 @@ class Classical:
     used: int = field(default=0, repr=False, compare=False)
     """Positions since it was made."""
     _solvers: dict[Any, Solver] = field(default_factory=dict, repr=False, compare=False)
+    _is_stopped: bool = field(default=False, repr=False, compare=False)
 
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the agent cannot play it."""
+        self._is_stopped = False
         self._settings(game).check(game, self.cheating)
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
+
+    def stop(self) -> None:
+        """End a search that another thread runs, as `kibitz.search.montecarlo.Searcher.stop` does."""
+        self._is_stopped = True
+
+    def _must_end(self) -> bool:
+        return self._is_stopped
 
     def choose(self, view: View, seed: int) -> int:
         """The move to make; the only one without thinking."""
@@ -119,7 +128,8 @@ class Classical:
         key = (type(game), game.seats, game.max_moves)
         settings = self._settings(game)
         if key not in self._solvers or self._solvers[key].game is not game:
-            self._solvers[key] = Solver(game, settings, is_open=True)  # `_world` has asked
+            # `_world` has asked whether all is open.
+            self._solvers[key] = Solver(game, settings, is_open=True, must_end=self._must_end)
         solver = self._solvers[key]
         limits = Limits(depth, limits.nodes, limits.seconds)
         goes_deeper = settings.table or self.time is not None or self.nodes > 0

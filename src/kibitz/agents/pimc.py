@@ -46,8 +46,12 @@ class Pimc(Searcher):
     learned: str = ""
 
     def start(self, game: Any, seat: int) -> None:
+        self._is_stopped = False
         if "hide" in game.defaulted:
             raise Unsupported(f"nothing is hidden in {type(game).__name__}; let alphabeta play")
+
+    def _must_end(self) -> bool:
+        return self._is_stopped
 
     def _objective(self, view: View) -> Any:
         """Values are scores as they are."""
@@ -56,18 +60,25 @@ class Pimc(Searcher):
     def _search(self, view: View, seed: int) -> Statistics:
         game = view.game
         found = Statistics.of(legal_moves(view))
-        solver = self._kept("solver", game, lambda: Solver(game, _settings(game), _TABLE, is_open=True))
+        solver = self._kept(
+            *("solver", game),
+            lambda: Solver(game, _settings(game), _TABLE, is_open=True, must_end=self._must_end),
+        )
         limits, after = Limits(self.depth - 1), np.zeros(1, game.state)
         found.exact = True
         for is_one_of_all, world in self._drawn(view, seed):
-            for i, move in enumerate(found.moves):
+            values = []
+            for move in found.moves:
                 after[0] = world[0]
                 follow(game, after, move)
                 each = solver.solve(after, limits)
-                value = value_for(game, view.seat, each)
-                found.sums[i] += value
-                found.squares[i] += value * value
+                values.append(value_for(game, view.seat, each))
                 found.exact &= is_one_of_all and each.is_exact
+            if self._is_stopped:  # the search of this world was cut short
+                found.exact = False
+                break
+            found.sums += values
+            found.squares += np.square(values)
             found.worlds += 1
         found.iterations = found.worlds
         found.visits[:] = found.available[:] = found.worlds

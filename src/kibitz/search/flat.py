@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kibitz.kernel import component, entry
 from kibitz.rng import mixed
 from kibitz.search.objective import Playout, play_out
@@ -19,24 +21,26 @@ NO_MOVE = -(1 << 62)
 
 
 @entry
-def sample(game, objective, policy, root, seat, playouts, worlds, world, moves, values, sums, squares, rng):
-    """Add `playouts` results per legal move to `sums` and `squares`; the number of moves."""
-    n = game.legal(root[0], moves)
-    for i in range(n):
-        game.legal(root[0], moves)  # playouts use the same buffer
-        move = moves[i]
-        for _ in range(playouts):
-            if are_foreseen(worlds):
-                world[0] = root[0]
-                deal_for_move(game, worlds, seat, move, world, moves, rng)
-            else:
-                draw_world(game, worlds, root, seat, world, rng)
-            game.play(world[0], move)
-            play_out(game, policy, world[0], moves, rng)
-            objective.value(game, world[0], values)
-            sums[i] += values[seat]
-            squares[i] += values[seat] * values[seat]
-    return n
+def sample(
+    game, objective, policy, root, seat, each, first, last, worlds, world, moves, values, sums, squares, rng
+):
+    """Add the results of the playouts `first` to `last` to the sums; every legal move has `each` of them."""
+    move = np.int64(0)
+    for number in range(first, last):
+        i = number // each
+        if number == first or number % each == 0:
+            game.legal(root[0], moves)  # playouts use the same buffer
+            move = moves[i]
+        if are_foreseen(worlds):
+            world[0] = root[0]
+            deal_for_move(game, worlds, seat, move, world, moves, rng)
+        else:
+            draw_world(game, worlds, root, seat, world, rng)
+        game.play(world[0], move)
+        play_out(game, policy, world[0], moves, rng)
+        objective.value(game, world[0], values)
+        sums[i] += values[seat]
+        squares[i] += values[seat] * values[seat]
 
 
 @component

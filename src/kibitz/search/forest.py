@@ -27,6 +27,7 @@ class Forest(NamedTuple):
     options: Any
     sense: float
     may_stop: bool
+    rearranged: bool
 
     def lane(task, game, number, scratch, data):
         views, seats, begins, starts, iterations, choices, nothing, figures, roots = data[:9]
@@ -37,7 +38,7 @@ class Forest(NamedTuple):
             nodes[place], slots[place], used[place], positions[place], scratch.moves, path[place],
             scratch.values, sums[place], lines, results,
         )  # fmt: skip
-        worlds = Worlds(plans[place : place + 1], pool[place], odds[place], nothing)
+        worlds = Worlds(plans[place : place + 1], pool[place], odds[place], nothing, task.rearranged)
         rng[0] = begins[number]
         prepare_worlds(game, worlds, root, seat, rng)
         rng[0] = starts[number]

@@ -216,6 +216,7 @@ class Searcher:
     chooses_by_value: bool = True
     used: int = field(default=0, repr=False, compare=False)
     """Iterations since it was made: with a limit of time they are not known beforehand."""
+    _is_stopped: bool = field(default=False, repr=False, compare=False)
     _only_choice: bool = field(default=False, repr=False, compare=False)
     """Nobody asks for more than the move: what cannot change it may be left out."""
     _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -226,6 +227,7 @@ class Searcher:
 
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the agent cannot play it."""
+        self._is_stopped = False
         if isinstance(self.objective, str) and self.objective not in game.objectives:
             own = ", ".join(game.objectives) or "none of its own"
             raise Unsupported(
@@ -262,6 +264,14 @@ class Searcher:
 
     def learn(self, label: int) -> None:
         """The seat has seen a move."""
+
+    def stop(self) -> None:
+        """End the search that another thread runs with this agent, within a moment.
+
+        It answers by what it has found so far. Further searches end as early, until `start`: so it does
+        not matter whether the search had begun when it was stopped.
+        """
+        self._is_stopped = True
 
     def choose(self, view: View, seed: int) -> int:
         """The move to make; the only one without thinking."""
@@ -338,8 +348,10 @@ def two_sides(game: Any) -> bool:
 _MINUS_ONE, _ZERO = U((1 << 64) - 1), U(0)
 _LANES = 1 << 22
 """Lanes at once, at most."""
-_MOST_AT_ONCE = 100_000
-"""Iterations between two looks at Ctrl-C."""
+_MOST_AT_ONCE = 1600
+"""Iterations between two looks at Ctrl-C and at `stop`: some hundredths of a second, seldom tenths."""
+_MOST_OF_A_MOVE = 100_000
+"""Playouts of one move before those of the next."""
 
 
 @dataclass
@@ -425,14 +437,20 @@ class FlatMonteCarlo(Searcher):
         world, rng = np.zeros(1, game.state), stream(seed)
         drawn, objective = self._worlds(view, "worlds", rng), self._objective(view)
         moves, values = np.zeros(game.max_moves, np.int64), np.zeros(2 * game.seats)
-        for begun in range(0, each, _MOST_AT_ONCE):
-            flat.sample(
-                *(game, objective, Playout(self.playout, view.seat), view.array, view.seat),
-                min(_MOST_AT_ONCE, each - begun),
-                *(drawn, world, moves, values, found.sums, found.squares, rng),
-            )
-        found.visits[:] = found.available[:] = each
-        found.iterations = found.worlds = each * len(found.moves)
+        for begun in range(0, each, _MOST_OF_A_MOVE):
+            share = min(_MOST_OF_A_MOVE, each - begun)
+            last = share * len(found.moves)
+            for first in range(0, last, _MOST_AT_ONCE):
+                if self._is_stopped and first + begun:
+                    return found
+                after = min(first + _MOST_AT_ONCE, last)
+                flat.sample(
+                    *(game, objective, Playout(self.playout, view.seat), view.array, view.seat),
+                    *(share, first, after, drawn, world, moves, values, found.sums, found.squares, rng),
+                )
+                done = np.clip(after - share * np.arange(len(found.moves)), 0, share)
+                found.visits[:] = found.available[:] = begun + done
+                found.iterations = found.worlds = int(found.visits.sum())
         return found
 
 
@@ -503,7 +521,7 @@ class TreeSearch(Searcher):
         self.chooses_by_value = self.chosen == "value"
         self._trees: list[tree.Buffers] | None = None  # kept between moves
         self._spare: dict[int, tree.Buffers] = {}
-        self._stop = False
+        self._is_interrupted = False
 
     def start(self, game: Any, seat: int) -> None:
         super().start(game, seat)
@@ -586,7 +604,8 @@ class TreeSearch(Searcher):
     def _grown(self, views: NDArray[Any], game: Any, seats: Any, seeds: Any) -> Iterator[Statistics]:
         """What trees of all threads find out about the moves in many decisions."""
         capacity, plan = self._capacity(game, self._share(0)), plan_for_lanes(game)
-        shapes = partial(forest.memory, game, plan, capacity, int(self.belief))
+        pool = 0 if isinstance(self.belief, str) else self.belief
+        shapes = partial(forest.memory, game, plan, capacity, pool)
         on_gpu = gpu.choose(self.device)
         at_once = len(views)
         if on_gpu:
@@ -618,7 +637,7 @@ class TreeSearch(Searcher):
             game,
             forest.Forest(
                 kernel.stack([o for o in objectives for _ in threads]),
-                *(self._options(), self.playout, self._may_stop(1)),
+                *(self._options(), self.playout, self._may_stop(1), self.belief == CARDS),
             ),
             n * self.threads,
             (
@@ -680,7 +699,7 @@ class TreeSearch(Searcher):
         if self.plays_lanes:
             seeds = np.array([seed], np.uint64)
             return next(self._grown(view.array, view.game, np.array([view.seat]), seeds))
-        self._stop = False
+        self._is_interrupted = False
         moves = legal_moves(view)
         memories, is_fresh = self._memories(view.game)
         shares = [Statistics.of(moves) for _ in memories]
@@ -692,7 +711,7 @@ class TreeSearch(Searcher):
             try:
                 list(pool.map(grow, range(self.threads), memories, shares))
             except BaseException:
-                self._stop = True  # Ctrl-C: the threads must end before the pool can
+                self._is_interrupted = True  # Ctrl-C: the threads must end before the pool can
                 raise
         found = Statistics.of(moves)
         for share in shares:
@@ -739,6 +758,8 @@ class TreeSearch(Searcher):
         if self.worlds in ("one", "many"):
             root, trees = np.zeros(1, game.state), self.trees if self.worlds == "many" else 1
         for number in range(trees):
+            if number and self._must_end:
+                break
             rng = stream(seed, thread, number)
             if self.worlds in ("one", "many"):
                 one_world(game, drawn, view.array, view.seat, root, rng)
@@ -761,9 +782,9 @@ class TreeSearch(Searcher):
         """Search until the iterations or the time are used up; how many iterations it were."""
         parts = (game, objective, Playout(self.playout, seat), self._options(), root, seat, memory, drawn)
         if self.time is None:
-            done = 0
-            while done < iterations and not self._stop:
-                chunk = min(_MOST_AT_ONCE, iterations - done)
+            done, most = 0, max(1, _MOST_AT_ONCE // self.playouts)
+            while done < iterations and not (done and self._must_end):
+                chunk = min(most, iterations - done)
                 later = iterations - done - chunk if self._may_stop(trees) else tree.NEVER_DECIDED
                 ran = int(tree.search(*parts, chunk, later, fresh_tree and done == 0, rng))
                 done += ran
@@ -781,9 +802,13 @@ class TreeSearch(Searcher):
             done += ran
             now = time.perf_counter()
             left = limit - (now - began)
-            if left <= 0 or ran < chunk or self._stop:
+            if left <= 0 or ran < chunk or self._must_end:
                 return done
             chunk = max(1, int(chunk * min(left, _CHUNK_SECONDS) / max(now - before, 1e-6)))
+
+    @property
+    def _must_end(self) -> bool:
+        return self._is_stopped or self._is_interrupted
 
     def _may_stop(self, trees: int) -> bool:
         """Whether the visits of this one tree are all that decides, and nothing of it is kept."""

@@ -203,10 +203,12 @@ class Solver:
         table: int = 1 << 16,
         compiled: bool = True,
         is_open: bool = False,
+        must_end: Callable[[], bool] = lambda: False,
     ) -> None:
         settings.check(game, is_open)
         self.game, self.settings, self.is_compiled = game, settings, compiled
         self._work = memory.work(game, table=table if settings.table else 1)
+        self._must_end = must_end  # asked every few hundredths of a second
 
     def solve(self, root: Any, limits: Limits | None = None, trace: bool = False) -> Found:
         """Search a position (an array of one record) to one depth."""
@@ -260,7 +262,7 @@ class Solver:
                 self._work = work = memory.grown(self.game, work)
             elif status == memory.NO_MOVES:
                 raise Unsupported(f"{type(self.game).__name__} lists no legal move where one is due")
-            elif now - began >= limits.seconds or head["nodes"] >= limits.nodes:
+            elif self._must_end() or now - began >= limits.seconds or head["nodes"] >= limits.nodes:
                 break
             chunk = max(100, int((head["nodes"] - nodes) * _SLICE_SECONDS / max(now - before, 1e-6)))
         return self._found(work, options, depth, status == memory.FINISHED, self._now() - started)

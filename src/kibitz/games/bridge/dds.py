@@ -6,6 +6,7 @@ by the first call and not before.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ VULNERABLE = ("none", "both", "ns", "ew")
 
 _BOARDS_AT_ONCE, _TABLES_AT_ONCE = 200, 8  # few tables a call: each is five solved boards or more
 _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED = -1, 3, 1
+_ONE_AT_A_TIME = threading.Lock()  # the solver has threads of its own, and memory for one call
 _STRAINS = (3, 2, 1, 0, 4)
 """The solver's number of a strain, by ours; it is the same the other way round."""
 
@@ -69,7 +71,8 @@ def card_values(records: Sequence[Any]) -> Iterator[dict[int, int]]:
         for i, record in enumerate(part):
             _give_position(asked.deals[i], record)
             asked.target[i], asked.solutions[i], asked.mode[i] = _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED
-        _dds.SolveAllBoardsBin(asked, solved)
+        with _ONE_AT_A_TIME:
+            _dds.SolveAllBoardsBin(asked, solved)
         for i in range(len(part)):
             yield _values(solved.solvedBoard[i])
 
@@ -103,7 +106,8 @@ def tables(deals: Sequence[Sequence[int]]) -> Iterator[Table]:
         for i, hands in enumerate(part):
             _give_cards(asked.ddTableDeal[i].cards, hands)
         every_strain = [False] * 5
-        _dds.CalcAllTables(asked, -1, every_strain, solved, _dds.allParResults())
+        with _ONE_AT_A_TIME:
+            _dds.CalcAllTables(asked, -1, every_strain, solved, _dds.allParResults())
         for i in range(len(part)):
             results = solved.results[i]
             tricks = tuple(

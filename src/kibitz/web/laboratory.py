@@ -1,0 +1,135 @@
+"""Pages of the laboratory: what a store knows of its experiments, while they run, and trees step by step.
+
+Only what a browser can show is sent: tables of texts, and figures as pictures of their own, so that no page
+needs a script or a style but ours. Nothing can be started from here, and no file but the store is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from kibitz import drawing, report
+from kibitz.arena.laboratory import stops_at
+from kibitz.arena.store import Store
+from kibitz.errors import InputError, KibitzError, UnknownName
+from kibitz.experiments import Result, read, results
+from kibitz.experiments.evaluation import Run, orders
+from kibitz.games.tree import text as trees
+from kibitz.search import solver
+
+
+class Laboratory:
+    """A store, looked at."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._known: dict[str, tuple[int, Result]] = {}
+
+    def _open(self) -> Store:
+        if self.path is None or not self.path.is_file():
+            raise InputError(
+                "there is no store here yet; `kibitz experiment run` and `kibitz reproduce` make one"
+            )
+        return Store(self.path, read_only=True)
+
+    def experiments(self) -> list[dict[str, Any]]:
+        """All experiments of the store with their progress, without evaluating them."""
+        if self.path is None or not self.path.is_file():
+            return []
+        with self._open() as store:
+            return [self._progress(store, name) for name in store.experiments()]
+
+    def _progress(self, store: Store, name: str) -> dict[str, Any]:
+        text, noted = store.experiments()[name]
+        shown: dict[str, Any] = {"name": name, "title": name, "games": 0, "wanted": 0, "readable": False}
+        try:
+            run = Run(**noted)
+            folder = Path(run.folder) if run.folder else None
+            experiment = replace(read(text, name, name, folder), is_quick=run.quick)
+            for number, (_, _, order) in zip(
+                run.numbers, orders(experiment, run.factor, run.seed), strict=False
+            ):
+                deals = order.deals
+                if order.until_decided:
+                    deals = stops_at(order, store.scores(number, deals))
+                shown["games"] += store.finished(number, deals) * order.match.games_a_deal
+                shown["wanted"] += deals * order.match.games_a_deal
+        except KibitzError:  # the game's file is gone, say
+            return shown
+        return {**shown, "title": experiment.title or name, "readable": True}
+
+    def experiment(self, name: str) -> dict[str, Any]:
+        """Everything that is known of one experiment so far."""
+        progress, result = self._result(name)
+        tables = [*report.tables_of(result), *result.tables]
+        return {
+            **progress,
+            "question": result.experiment.question,
+            "source": result.experiment.source,
+            "state": result.state,
+            "tables": [asdict(table) for table in tables],
+            "findings": result.findings,
+            "figures": [caption for caption, _ in result.figures],
+            "cost": asdict(result.cost),
+            "core_seconds": round(result.core_seconds, 1),
+            "seed": result.run.seed,
+            "versions": result.run.versions,
+        }
+
+    def figure(self, name: str, number: int) -> str:
+        """A figure of an experiment, as SVG."""
+        _, result = self._result(name)
+        if not 0 <= number < len(result.figures):
+            raise UnknownName("figure", str(number), map(str, range(len(result.figures))))
+        return result.figures[number][1]
+
+    def _result(self, name: str) -> tuple[dict[str, Any], Result]:
+        """The evaluation as far as games were played; the last one is kept, until there are more."""
+        with self._open() as store:
+            if name not in store.experiments():
+                raise UnknownName("experiment in the store", name[:60], store.experiments())
+            progress = self._progress(store, name)
+            games, result = self._known.get(name, (-1, None))
+            if result is None or games != progress["games"]:
+                (result,) = results(store, [name])
+                self._known[name] = (progress["games"], result)
+        return progress, result
+
+
+# --- trees -------------------------------------------------------------------------------------------
+
+
+def examples() -> list[dict[str, Any]]:
+    """The trees that come along, and the algorithms that can be watched on each."""
+    return [
+        {"name": name, "about": about, "algorithms": solver.subject(name).names()}
+        for name, about in trees.examples().items()
+    ]
+
+
+def steps(name: str, algorithm: str) -> dict[str, Any]:
+    """What happens in every step of a search, in words."""
+    drawn, pictures = _drawn(name, algorithm)
+    return {"title": drawn.title, "captions": [words for words, _ in pictures]}
+
+
+def picture(name: str, algorithm: str, step: int) -> str:
+    """The tree after a step, as SVG."""
+    _, pictures = _drawn(name, algorithm)
+    if not 0 <= step < len(pictures):
+        raise UnknownName("step", str(step), [])
+    return pictures[step][1]
+
+
+@lru_cache(maxsize=64)
+def _drawn(name: str, algorithm: str) -> tuple[drawing.SearchedTree, list[tuple[str, str]]]:
+    if name not in trees.examples():  # a path would be opened
+        raise UnknownName("tree", name[:60], trees.examples())
+    wanted = solver.subject(name)
+    if algorithm not in wanted.names():
+        raise UnknownName("algorithm", algorithm[:60], wanted.names())
+    drawn = drawing.draw(wanted, solver.algorithm(algorithm))
+    return drawn, list(drawn.pictures())

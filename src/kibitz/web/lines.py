@@ -1,0 +1,283 @@
+"""Lines of play that lie open: a game that is over, or one that somebody studies.
+
+A line is a game, how it began, and the moves; so a link can hold a whole one. It began with a deal of a table
+or match (`seed` and `deal`), with a deal by its number as in `kibitz advise`, or with a position in the
+game's own notation. Nothing here knows the web, and nothing here opens a file: what is studied comes from
+whoever asks.
+
+**Judging.** A decision is judged by what an agent thinks of it from the mover's view alone: what the seat
+could not see does not count as a mistake. What all cards together would have told is asked for separately
+(`exact`), and only games with a solver know it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kibitz import games
+from kibitz.agents import make_agent
+from kibitz.errors import IllegalMove, InputError, KibitzError, ParseError, Unsupported
+from kibitz.position import State, View
+from kibitz.rng import derive
+from kibitz.search.advice import Advice
+from kibitz.web.tables import OPEN_DEAL, Start, check_game, is_bridge
+
+MOST_MOVES = 1000
+_IN_A_WORLD = "cheating:300"
+"""Who values the moves in a sampled world where the game has no solver: it sees that world, not the truth."""
+
+
+class Line:
+    """What was played, with all positions.
+
+    >>> line = Line("briskola", Start(position="7"), ["12D", "6S"])
+    >>> [line.seats[ply] for ply in range(2)], len(line.states)
+    ([0, 1], 3)
+    """
+
+    def __init__(self, game: str, start: Start, moves: Sequence[str | int]) -> None:
+        check_game(game)
+        if len(moves) > MOST_MOVES:
+            raise InputError(f"a line may have {MOST_MOVES} moves, not {len(moves)}")
+        self.game, self.start = game, start
+        state = start.begin(games.load(game))
+        self.rules = state.game
+        self._chances = 0
+        self._settle(state)
+        self.states = [state]
+        """The position before every move, and the last one."""
+        self.moves: list[int] = []
+        self.seats: list[int] = []
+        self.decisions: list[int] = []
+        """The moves that were made by choice."""
+        for number, move in enumerate(moves):
+            after = State(self.rules, state.array.copy())
+            try:
+                self.seats.append(state.mover)
+                self.moves.append(self.rules.parse_move(move) if isinstance(move, str) else int(move))
+                legal = [] if state.is_over else state.legal_moves()
+                if self.moves[-1] not in legal:  # any number may have been sent
+                    raise IllegalMove(f"'{str(move)[:40]}' cannot be played")
+            except KibitzError as error:
+                raise InputError(f"move {number + 1} of the line: {error}") from error
+            self.rules.play(after.record, np.int64(self.moves[-1]))
+            if len(legal) > 1:
+                self.decisions.append(number)
+            self._settle(after)
+            self.states.append(after)
+            state = after
+
+    def _settle(self, state: State) -> None:
+        """Deal what is to be dealt, as it was."""
+        while not state.is_over and state.mover < 0:
+            self.start.settle(state, self._chances)
+            self._chances += 1
+
+    def text(self, ply: int) -> str:
+        """A move as people write it."""
+        return str(self.rules.move_text(self.moves[ply]))
+
+    def state(self, ply: int) -> State:
+        """The position before a move, or the last one."""
+        if not 0 <= ply < len(self.states):
+            raise InputError(f"there is no position {ply}; the line has {len(self.states)}")
+        return self.states[ply]
+
+    def decision(self, ply: int) -> View:
+        """What the mover of a position sees, if there is something to decide."""
+        state = self.state(ply)
+        if state.is_over:
+            raise Unsupported("nothing is to be decided here: the game is over")
+        return state.view()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A move that was made, and what an agent thinks of it."""
+
+    ply: int
+    loss: float
+    """Of the move against the agent's choice, in the unit of its values; not a number: not known."""
+    error: float
+    """The standard error of the loss."""
+    advice: Advice
+
+
+def judge(line: Line, ply: int, advice: Advice) -> Judgement:
+    """What advice says of the move that was made."""
+    rows = {row.move: row for row in advice.rows}
+    best, made = rows[advice.best], rows[line.moves[ply]]
+    if best.move == made.move:
+        return Judgement(ply, 0.0, 0.0, advice)
+    error = math.hypot(best.stderr, made.stderr)
+    return Judgement(ply, max(0.0, best.value - made.value), error, advice)
+
+
+@dataclass(frozen=True)
+class World:
+    """One way in which the hidden cards may lie, as far as the mover knows, and what the moves are worth."""
+
+    picture: str
+    values: list[float]
+    """Of the legal moves, in the game's order."""
+    unit: str
+
+
+def sampled_worlds(view: View, count: int, seed: int) -> Iterator[World]:
+    """Worlds that agree with what a seat sees; a solver or a short search values the moves in them."""
+    for number in range(count):
+        world = view.world(derive(seed, number))
+        open_picture = str(world.open_view(view.seat))
+        if "exact_values" not in view.game.defaulted:
+            yield World(open_picture, exact(world), "tricks")
+            continue
+        agent = make_agent(_IN_A_WORLD, view.game)
+        advice = agent.advise(world.open_view(view.seat), derive(seed, number, 1))
+        yield World(open_picture, [row.value for row in advice.rows], advice.unit)
+
+
+def exact(state: State) -> list[float]:
+    """What the legal moves are worth when everybody sees all cards, by the game's solver."""
+    if "exact_values" in state.game.defaulted:
+        raise Unsupported(f"{type(state.game).__name__} has no solver; Bridge has")
+    (values,) = state.game.exact_values([state.record])
+    return list(values)
+
+
+def double_dummy_table(state: State) -> dict[str, Any]:
+    """The tricks of every seat in every strain, and par, of a deal of Bridge of which nothing was played."""
+    from kibitz.games.bridge import dds
+
+    if not is_bridge(state.game) or int(state.record.played) or int(state.record.left) != 13:
+        raise Unsupported("the table of tricks is of a whole deal of bridge")
+    (table,) = dds.tables([[int(hand) for hand in state.record.hands]])
+    score, contracts = table.par(0, "none")
+    return {"tricks": [list(row) for row in table.tricks], "par": score, "contracts": contracts}
+
+
+# --- reading what is pasted --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """A line in a text."""
+
+    title: str
+    line: Line
+
+
+def read(text: str) -> tuple[str, list[Found]]:
+    """The lines that a text holds, and the notation in which it is written.
+
+    >>> notation, found = read('kibitz advise briskola "7: 12D 6S"')
+    >>> notation, found[0].line.text(1)
+    ('position of Kibitz', '6S')
+    """
+    stripped = text.strip("\ufeff \t\r\n")
+    if not stripped:
+        raise ParseError("there is nothing to read")
+    if stripped.startswith("{"):
+        return "record of Kibitz", [_from_record(stripped)]
+    # Written so that no text takes long: no two parts of it can match the same run of spaces.
+    asked = re.fullmatch(
+        r'(?:kibitz \w+ )?([a-z][-\w=,:]*)\s+(?:"\s*)?([0-9]{1,18})(?:\s*:([^"]*))?"?', stripped
+    )
+    if asked:
+        moves = asked[3] or ""
+        words = [word.strip() for word in moves.split("," if "," in moves else None) if word.strip()]
+        return "position of Kibitz", [Found(asked[1], Line(asked[1], Start(position=asked[2]), words))]
+    from kibitz.games.bridge import files
+
+    if OPEN_DEAL.fullmatch(stripped.strip()):
+        stripped = f'[Deal "{stripped.strip()}"]'
+    is_lin = re.match(r"[A-Za-z]{2}\|", stripped) is not None
+    if not is_lin and not re.match(r"[%\[;]", stripped):
+        raise ParseError("this is neither PBN nor LIN nor a record of Kibitz")
+    boards = files.read(stripped, ".lin" if is_lin else ".pbn")
+    if not boards:
+        raise ParseError("there is no board in it")
+    found, trouble = [], None
+    for number, board in enumerate(boards, 1):
+        try:
+            found.append(_from_board(board, number))
+        except KibitzError as error:  # others of the evening were played, perhaps
+            trouble = trouble or error
+    if trouble and not found:
+        raise trouble
+    return ("LIN" if is_lin else "PBN"), found
+
+
+def _from_record(text: str) -> Found:
+    """A table's file, what `kibitz replay --json` prints, or a line that was shared."""
+    try:
+        first, *rest = _documents(text)
+        given = first.get("start") or {"seed": first["seed"], "deal": first.get("deal", 0)}
+        seed = None if given.get("seed") is None else int(given["seed"])
+        start = Start(seed, int(given.get("deal", 0)), str(given.get("position", "")))
+        moves = list(first.get("moves", []))
+        for line in rest:
+            if "undo" in line:
+                del moves[int(line["undo"]) :]
+            elif "move" in line:
+                moves.append(line["move"])
+        words = [move["move"] if isinstance(move, dict) else move for move in moves]
+        words = [word if isinstance(word, str) else int(word) for word in words]
+        game = str(first["game"])
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ParseError(f"this record of Kibitz cannot be read: {type(error).__name__}: {error}") from error
+    return Found(game, Line(game, start, words))
+
+
+def _documents(text: str) -> list[dict[str, Any]]:
+    """One JSON document, or one a line."""
+    try:
+        found = [json.loads(text)]
+    except ValueError:
+        found = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if not all(isinstance(document, dict) for document in found):
+        raise ValueError("objects are expected")
+    return found
+
+
+_STRAINS = ("clubs", "diamonds", "hearts", "spades", "notrump")
+_SEATS = ("north", "east", "south", "west")
+
+
+def _from_board(board: Any, number: int) -> Found:
+    """A board of Bridge as a line; without a contract it gets the game's own."""
+    options = []
+    if board.level == 0:
+        raise ParseError(f"board {board.number or number} was passed out: nothing is played")
+    if board.level is not None:
+        options += [f"level={board.level}"]
+    if board.strain is not None:
+        options += [f"strain={_STRAINS[board.strain]}"]
+    if board.declarer is not None:
+        options += [f"declarer={_SEATS[board.declarer]}"]
+        side = ("ns", "ew")[board.declarer % 2]
+        options += ["vulnerable=true"] if board.vulnerable in (side, "both") else []
+    options += [f"doubled={('no', 'doubled', 'redoubled')[board.doubled]}"] if board.doubled else []
+    game = "bridge:" + ",".join(options) if options else "bridge"
+    rules = games.load(game)
+    if board.leader is not None and board.leader != ((board.declarer or 0) + 1) % 4:
+        raise ParseError(f"board {board.number or number} is an ending in the middle of a hand's turn")
+    if not all(board.hands):
+        raise ParseError(f"board {board.number or number} hides a hand; only open ones can be studied")
+    start = Start(position=deal_text(board.hands))
+    return Found(
+        f"board {board.number or number}", Line(game, start, [rules.move_text(c) for c in board.play])
+    )
+
+
+def deal_text(hands: Sequence[int]) -> str:
+    """Four hands of Bridge as PBN writes them."""
+    from kibitz.games.bridge.board import suits_of
+
+    return "N:" + " ".join(".".join(suits_of(int(hand))) for hand in hands)

@@ -1,0 +1,669 @@
+"""The wire protocol: what a browser and the server may say to each other, as pydantic models.
+
+Every message is one JSON object with a `type`. What comes in is checked strictly: no unknown fields, no
+other types, no long texts; `BadMessage` says what is wrong. `schema()` is the whole protocol as a JSON
+schema, which `kibitz/web/protocol.json` holds for other clients (`python -m kibitz.web.messages` prints it).
+
+Moves have a number that may be larger than JavaScript can hold, so it travels as text, and so do the
+numbers of deals and, in `fields`, sets of cards.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from kibitz.errors import InputError
+from kibitz.position import State
+from kibitz.search.advice import Advice
+from kibitz.web.lines import Judgement, Line
+from kibitz.web.tables import Chair, Event, Start, Wish, fields_of
+
+LARGEST_MESSAGE = 4096
+"""Characters of a message from a browser at a table."""
+LARGEST_STUDY = 60_000
+"""Characters of a message from one that has not joined a table: it may send a whole line of play."""
+
+Token = Annotated[str, Field(min_length=20, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Name = Annotated[str, Field(max_length=40)]
+AgentText = Annotated[str, Field(max_length=300)]
+
+
+class BadMessage(InputError):
+    """A message that is not part of the protocol."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+# --- from the browser ---
+
+
+class Join(_Message):
+    """Sit down, or watch: the first message of every connection, once."""
+
+    type: Literal["join"]
+    token: Token
+    after: Count = 0
+    """The number of the last event that is known already."""
+
+
+class PlayMove(_Message):
+    """Make a move: one of those listed, or as it is typed."""
+
+    type: Literal["play"]
+    number: Count
+    """The number of the last event that was seen: a move for an older position does not count."""
+    move: Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")] | None = None
+    text: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> PlayMove:
+        if (self.move is None) == (self.text is None):
+            raise ValueError("give either 'move' or 'text'")
+        return self
+
+
+class Advise(_Message):
+    """Turn advice on or off; while it is on, every decision of the seat is thought about."""
+
+    type: Literal["advise"]
+    on: bool
+    agent: AgentText = ""
+    """Who is asked; the strongest known for the game, if empty."""
+
+
+class HandOver(_Message):
+    """Let an agent play on for the seat."""
+
+    type: Literal["hand_over"]
+    agent: AgentText
+
+
+class Undo(_Message):
+    """Ask to take back one's last move, and all moves after it."""
+
+    type: Literal["undo"]
+
+
+class Claim(_Message):
+    """Say how many of the tricks that are left one's side makes, to end the play."""
+
+    type: Literal["claim"]
+    tricks: Annotated[int, Field(ge=0, le=13)]
+
+
+class Answer(_Message):
+    """Agree to what another seat asks for, or not."""
+
+    type: Literal["answer"]
+    agree: bool
+
+
+class Rematch(_Message):
+    """Open another table for the same people and agents, when the game is over."""
+
+    type: Literal["rematch"]
+    same_deal: bool = False
+    """The same cards, everybody at his seat; else the seats move on by one and the cards are new."""
+
+
+class StartGiven(_Message):
+    """How a line of play begins: with a deal of a table or match, or with a position."""
+
+    seed: Annotated[str, Field(pattern=r"^[0-9]{1,19}$")] | None = None
+    deal: Count = 0
+    position: Annotated[str, Field(max_length=400)] = ""
+    """The number of a deal, as in `kibitz advise`, or a position as the game writes it."""
+
+
+class Study(_Message):
+    """Look at a line of play that one knows, instead of joining a table; again, to look at another."""
+
+    type: Literal["study"]
+    game: Annotated[str, Field(min_length=1, max_length=200)]
+    start: StartGiven
+    moves: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=1000)]
+
+
+class Review(_Message):
+    """Look at the line of play of one's table, when the game is over."""
+
+    type: Literal["review"]
+
+
+class Look(_Message):
+    """Show a position of the line, as a seat saw it, or open if no seat is named."""
+
+    type: Literal["look"]
+    ply: Count
+    seat: Annotated[int, Field(ge=0, le=15)] | None = None
+
+
+class Judge(_Message):
+    """Judge all decisions of the line, one by one; or no longer."""
+
+    type: Literal["judge"]
+    on: bool
+    agent: AgentText = ""
+
+
+class Consider(_Message):
+    """Think about the decision at a position of the line, from what its mover saw."""
+
+    type: Literal["consider"]
+    ply: Count
+    agent: AgentText = ""
+
+
+class Worlds(_Message):
+    """Sample worlds that the mover of a position could not tell from the truth."""
+
+    type: Literal["worlds"]
+    ply: Count
+    count: Annotated[int, Field(ge=1, le=50)] = 12
+
+
+class DoubleDummy(_Message):
+    """Tell what the moves at a position are worth when all cards are seen, by the game's solver."""
+
+    type: Literal["double_dummy"]
+    ply: Count
+
+
+class Ping(_Message):
+    """Ask whether the server is there."""
+
+    type: Literal["ping"]
+
+
+AboutLine = Review | Look | Judge | Consider | Worlds | DoubleDummy
+AtTable = PlayMove | Advise | HandOver | Undo | Claim | Answer | Rematch
+AnyIncoming = Join | AtTable | Study | AboutLine | Ping
+Incoming = Annotated[AnyIncoming, Field(discriminator="type")]
+
+
+# --- from the server ---
+
+
+class ChairShown(_Message):
+    """Who sits at a seat."""
+
+    name: str
+    agent: str
+    """Empty: a person."""
+
+
+class EventShown(_Message):
+    """Something that happened, as far as the observer may know."""
+
+    number: int
+    kind: Literal["deal", "move", "secret", "undo", "claim", "over"]
+    seat: int | None
+    text: str
+
+
+class MoveShown(_Message):
+    """A legal move."""
+
+    move: str
+    text: str
+
+
+class PositionShown(_Message):
+    """The table as the observer sees it."""
+
+    number: int
+    """Of the last event that it includes."""
+    turn: int | None
+    """Who is to move; during a window it is null, but for a seat that may answer."""
+    window: bool
+    """A short pause after a play, of the same length whoever holds a bomb."""
+    over: bool
+    moves: list[MoveShown]
+    """What the observer can do now."""
+    picture: str
+    fields: dict[str, Any]
+    """The record of the game's position; what the observer cannot see is blank, for watchers null."""
+    scores: list[float]
+    seed: str | None
+    start: StartGiven | None
+    moves_made: list[str] | None
+
+
+class WishShown(_Message):
+    """What a seat asks of the others."""
+
+    kind: Literal["undo", "claim"]
+    seat: int
+    tricks: int
+    cards: list[str]
+    """The hand of who claims: he shows it."""
+    agreed: list[int]
+
+
+class Welcome(_Message):
+    """The answer to `join`."""
+
+    type: Literal["welcome"] = "welcome"
+    kibitz: str
+    table: str
+    game: str
+    seat: int | None
+    """Null: a watcher."""
+    window_seconds: float
+    undo: bool
+    """Whether moves can be taken back here."""
+
+
+class Update(_Message):
+    """What is new: the events that were not told yet, and the position after them."""
+
+    type: Literal["update"] = "update"
+    events: list[EventShown]
+    chairs: list[ChairShown]
+    wish: WishShown | None
+    position: PositionShown
+
+
+class Again(_Message):
+    """A table was opened for a rematch: this is the observer's own token of it."""
+
+    type: Literal["again"] = "again"
+    token: str
+    seat: int | None
+
+
+class RowShown(_Message):
+    """What advice says of one move; null: not known."""
+
+    move: str
+    text: str
+    value: float | None
+    stderr: float | None
+    visits: int
+
+
+class AdviceShown(_Message):
+    """What an agent thinks of the seat's moves so far, from nothing but what the seat can see."""
+
+    type: Literal["advice"] = "advice"
+    number: int
+    """Of the position that it is about."""
+    agent: str
+    unit: str
+    best: str
+    rows: list[RowShown]
+    value: float | None
+    iterations: int
+    worlds: int
+    seconds: float
+    seed: str
+    exact: bool
+    done: bool
+
+
+class PlyShown(_Message):
+    """A move of a line."""
+
+    seat: int
+    text: str
+    chosen: bool
+    """Whether there was anything to choose from."""
+
+
+class LineShown(_Message):
+    """The answer to `study` and `review`: everything lies open."""
+
+    type: Literal["line"] = "line"
+    game: str
+    seats: int
+    start: StartGiven
+    plies: list[PlyShown]
+    solver: bool
+    """Whether `double_dummy` can be asked for."""
+
+
+class PlaceShown(_Message):
+    """The answer to `look`."""
+
+    type: Literal["place"] = "place"
+    ply: int
+    seat: int | None
+    turn: int | None
+    over: bool
+    moves: list[MoveShown]
+    picture: str
+    fields: dict[str, Any]
+    scores: list[float]
+
+
+class JudgedShown(_Message):
+    """What an agent thinks of a move of the line, from nothing but what its seat could see then."""
+
+    type: Literal["judged"] = "judged"
+    ply: int
+    loss: float | None
+    """Against the agent's choice; null: not known."""
+    error: float | None
+    advice: AdviceShown
+    done: int
+    """So many decisions of the line are judged now."""
+    total: int
+
+
+class ValueShown(_Message):
+    """What a move is worth in one world, or in the true one."""
+
+    move: str
+    text: str
+    value: float | None
+
+
+class WorldShown(_Message):
+    """A world that the mover could not tell from the truth."""
+
+    type: Literal["world"] = "world"
+    ply: int
+    number: int
+    count: int
+    picture: str
+    rows: list[ValueShown]
+    unit: str
+
+
+class ExactShown(_Message):
+    """What the moves are worth when all cards are seen: no seat could know it."""
+
+    type: Literal["exact"] = "exact"
+    ply: int
+    rows: list[ValueShown]
+    unit: str
+    table: dict[str, Any] | None
+    """Of a whole deal of Bridge: tricks by seat and strain, par, and the contracts that make it."""
+
+
+class Refused(_Message):
+    """What was asked for cannot be done; nothing was changed."""
+
+    type: Literal["refused"] = "refused"
+    code: str
+    message: str
+
+
+class Pong(_Message):
+    """The answer to `ping`."""
+
+    type: Literal["pong"] = "pong"
+
+
+Outgoing = Annotated[
+    Welcome
+    | Update
+    | Again
+    | AdviceShown
+    | LineShown
+    | PlaceShown
+    | JudgedShown
+    | WorldShown
+    | ExactShown
+    | Refused
+    | Pong,
+    Field(discriminator="type"),
+]
+
+
+# --- the lobby ---
+
+
+class SeatWanted(_Message):
+    """Who shall sit at a seat."""
+
+    name: Name = ""
+    agent: AgentText = ""
+    """Empty: a person, who gets a link."""
+
+
+class TableWanted(_Message):
+    """A new table."""
+
+    game: Annotated[str, Field(min_length=1, max_length=200)]
+    seats: Annotated[list[SeatWanted], Field(min_length=1, max_length=16)]
+    seed: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
+    """The number of the deal; at random, if null. Whoever knows it knows all hands."""
+    start: StartGiven | None = None
+    """Begin with a line of play, instead."""
+    moves: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=1000)] = []
+    """Moves that have been made already: play on from there."""
+    undo: bool = False
+    """Whether moves can be taken back, if all people agree."""
+
+
+class TableMade(_Message):
+    """The new table with all its tokens: they are told once."""
+
+    table: str
+    seats: dict[str, str]
+    """Seat → token, for people."""
+    watch: str
+
+
+class TokensKept(_Message):
+    """The tokens that a browser has kept: which tables do they open?"""
+
+    tokens: Annotated[list[Token], Field(max_length=100)]
+
+
+class TableShown(_Message):
+    """A table in the list of one's own."""
+
+    token: str
+    table: str
+    game: str
+    seat: int | None
+    chairs: list[ChairShown]
+    over: bool
+    your_turn: bool
+
+
+class TextPasted(_Message):
+    """A text that may hold lines of play: PBN, LIN, or a record of Kibitz."""
+
+    text: Annotated[str, Field(min_length=1, max_length=60_000)]
+
+
+class LineFound(_Message):
+    """A line of play in a text, as `study` takes it."""
+
+    title: str
+    game: str
+    start: StartGiven
+    moves: list[str]
+
+
+class LinesFound(_Message):
+    """What a text holds."""
+
+    notation: str
+    lines: list[LineFound]
+
+
+_INCOMING: TypeAdapter[Any] = TypeAdapter(Incoming)
+_OUTGOING: TypeAdapter[Any] = TypeAdapter(Outgoing)
+
+
+def read(data: str, most: int = LARGEST_MESSAGE) -> AnyIncoming:
+    """The message that a text holds.
+
+    >>> read('{"type": "ping"}')
+    Ping(type='ping')
+    """
+    if len(data) > most:
+        raise BadMessage(f"a message of {len(data)} characters is too long; the most is {most}")
+    try:
+        found: AnyIncoming = _INCOMING.validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))[:80]
+        raise BadMessage(f"not a message of the protocol: {place}: {first['msg'][:200]}") from None
+    return found
+
+
+def event_shown(event: Event) -> EventShown:
+    """An event as it is sent."""
+    return EventShown(number=event.number, kind=event.kind, seat=event.seat, text=event.text)  # type: ignore[arg-type]
+
+
+def with_events(update: str, events: list[Event]) -> str:
+    """An update without events, as it is sent, with events: the rest of it is written once only."""
+    shown = ",".join(event_shown(event).model_dump_json() for event in events)
+    return update.replace('"events":[]', f'"events":[{shown}]', 1)
+
+
+def chair_shown(chair: Chair) -> ChairShown:
+    """A chair as it is sent."""
+    return ChairShown(name=chair.name, agent=chair.agent)
+
+
+def position_shown(position: dict[str, Any]) -> PositionShown:
+    """A table's `position` as it is sent."""
+    moves = [MoveShown.model_construct(**move) for move in position["moves"]]  # ours: checked by the tests
+    start = None if position["start"] is None else StartGiven(**position["start"])
+    return PositionShown.model_construct(**{**position, "moves": moves, "start": start})
+
+
+def wish_shown(wish: Wish | None) -> WishShown | None:
+    """A wish as it is sent."""
+    if wish is None:
+        return None
+    agreed = sorted(wish.agreed)
+    cards = wish.cards
+    return WishShown(kind=wish.kind, seat=wish.seat, tricks=wish.tricks, cards=cards, agreed=agreed)  # type: ignore[arg-type]
+
+
+def advice_shown(advice: Advice, number: int, done: bool) -> AdviceShown:
+    """Advice as it is sent."""
+    rows = [
+        RowShown(
+            move=str(row.move),
+            text=row.text,
+            value=_finite(row.value),
+            stderr=_finite(row.stderr),
+            visits=int(row.visits),
+        )
+        for row in advice.rows
+    ]
+    return AdviceShown(
+        number=number,
+        agent=advice.agent,
+        unit=advice.unit,
+        best=str(advice.best),
+        rows=rows,
+        value=_finite(advice.value),
+        iterations=advice.iterations,
+        worlds=advice.worlds,
+        seconds=round(advice.seconds, 3),
+        seed=str(advice.seed),
+        exact=advice.exact,
+        done=done,
+    )
+
+
+def start_shown(start: Start) -> StartGiven:
+    """How a line begins, as it is sent."""
+    return StartGiven(**start.shown())
+
+
+def start_of(given: StartGiven) -> Start:
+    """How a line begins, as it was sent."""
+    return Start(None if given.seed is None else int(given.seed), given.deal, given.position)
+
+
+def line_shown(line: Line) -> LineShown:
+    """A line of play as it is sent."""
+    chosen = set(line.decisions)
+    plies = [
+        PlyShown(seat=seat, text=line.text(ply), chosen=ply in chosen) for ply, seat in enumerate(line.seats)
+    ]
+    return LineShown(
+        game=line.game,
+        seats=line.rules.seats,
+        start=start_shown(line.start),
+        plies=plies,
+        solver="exact_values" not in line.rules.defaulted,
+    )
+
+
+def place_shown(line: Line, ply: int, seat: int | None) -> PlaceShown:
+    """A position of a line, as a seat saw it or open."""
+    state = line.state(ply)
+    if seat is not None and seat >= line.rules.seats:
+        raise BadMessage(f"there is no seat {seat}")
+    view = state.open_view() if seat is None else state.view(seat)
+    moves = [] if state.is_over or seat not in (None, state.mover) else state.legal_moves()
+    return PlaceShown(
+        ply=ply,
+        seat=seat,
+        turn=None if state.is_over else state.mover,
+        over=state.is_over,
+        moves=[MoveShown(move=str(move), text=line.rules.move_text(move)) for move in moves],
+        picture=str(view),
+        fields=fields_of(view.array),
+        scores=State(line.rules, view.array).returns(),
+    )
+
+
+def judged_shown(judgement: Judgement, done: int, total: int) -> JudgedShown:
+    """A judgement as it is sent."""
+    return JudgedShown(
+        ply=judgement.ply,
+        loss=_finite(judgement.loss),
+        error=_finite(judgement.error),
+        advice=advice_shown(judgement.advice, judgement.ply, True),
+        done=done,
+        total=total,
+    )
+
+
+def values_shown(rules: Any, moves: list[int], values: list[float]) -> list[ValueShown]:
+    """Values of moves as they are sent."""
+    return [
+        ValueShown(move=str(move), text=rules.move_text(move), value=_finite(value))
+        for move, value in zip(moves, values, strict=True)
+    ]
+
+
+def _finite(number: float) -> float | None:
+    """JSON knows no infinity: what is not known is null."""
+    return float(number) if math.isfinite(number) else None
+
+
+def schema() -> dict[str, Any]:
+    """The protocol as a JSON schema: what may come in, what goes out, and what the lobby takes and gives."""
+    parts: list[tuple[Any, Literal["validation", "serialization"], TypeAdapter[Any]]] = [
+        ("incoming", "validation", _INCOMING),
+        ("outgoing", "serialization", _OUTGOING),
+        ("table_wanted", "validation", TypeAdapter(TableWanted)),
+        ("table_made", "serialization", TypeAdapter(TableMade)),
+        ("tokens_kept", "validation", TypeAdapter(TokensKept)),
+        ("table_shown", "serialization", TypeAdapter(TableShown)),
+        ("text_pasted", "validation", TypeAdapter(TextPasted)),
+        ("lines_found", "serialization", TypeAdapter(LinesFound)),
+    ]
+    found, shared = TypeAdapter.json_schemas(parts, title="The table of Kibitz")
+    properties = {name: found[name, mode] for name, mode, _ in parts}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **shared, "properties": properties}
+
+
+def schema_text() -> str:
+    """The schema as it is stored."""
+    return json.dumps(schema(), indent=1, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

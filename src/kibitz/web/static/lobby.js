@@ -1,0 +1,192 @@
+// @ts-check
+// The lobby: a new table, and one's own tables.
+
+/** @import { TableMade, TableShown } from "./protocol.js" */
+
+import { alarm, byId, make } from "./dom.js";
+import { CARD_GAMES, titleOf } from "./games.js";
+import { keep, tokens } from "./keep.js";
+import { ask } from "./net.js";
+import { settingsDialog } from "./settings.js";
+
+/** @typedef {{name: string, agent: string}} Level */
+/** @typedef {{name: string, default: any, choices: any[], takes: string, help: string}} Option */
+/** @typedef {{name: string, about: string, options: Option[], levels: Level[]}} Game */
+
+const [YOU, PERSON, AGENT, OTHER] = ["you", "person", "agent", "other"];
+
+/** @param {HTMLElement} main @returns {() => void} */
+export function lobby(main) {
+  byId("where").textContent = "";
+  const dialog = settingsDialog(() => {});
+  const own = make("section", { "aria-labelledby": "own" }, make("h2", { id: "own" }, "Your tables"));
+  const fresh = make("section", { "aria-labelledby": "new" }, make("h2", { id: "new" }, "A new table"));
+  main.append(make("div", { class: "lobby" }, fresh, own,
+    make("p", {}, make("button", { type: "button", onclick: () => dialog.showModal() }, "Settings"))), dialog);
+  void showOwn(own);
+  void showForm(fresh);
+  return () => {};
+}
+
+/** @param {HTMLElement} section */
+async function showOwn(section) {
+  const kept = tokens();
+  /** @type {TableShown[]} */
+  const found = kept.length ? await ask("/api/tables/mine", { tokens: kept }) : [];
+  const list = make("ul", { class: "tables" });
+  for (const table of found) {
+    const seats = table.chairs.map((chair) => chair.agent.split(":")[0] || chair.name || "a person");
+    const state = table.over ? "over" : table.your_turn ? "your turn" : "";
+    const what = table.seat === null ? "watch" : `seat ${table.seat}`;
+    list.append(make("li", {}, make("a", { href: `/#${table.token}` }, `${titleOf(table.game)}: ${seats.join(", ")}`), ` ${what} `,
+      make("strong", {}, state)));
+  }
+  section.append(found.length ? list : make("p", {}, "None yet in this browser."));
+}
+
+/** @param {HTMLElement} section */
+async function showForm(section) {
+  /** @type {Game[]} */
+  const games = await ask("/api/games");
+  const order = Object.keys(CARD_GAMES);
+  const place = (/** @type {Game} */ { name }) => (order.includes(name) ? order.indexOf(name) : order.length);
+  games.sort((a, b) => place(a) - place(b));
+  let chosen = games[0];
+  const about = make("p", { class: "soft", id: "about" });
+  const options = make("div");
+  const seats = make("fieldset");
+  const seed = /** @type {HTMLInputElement} */ (
+    make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,18}", autocomplete: "off" })
+  );
+  const links = make("div", { class: "links" });
+
+  const tiles = games.map((game) => {
+    const look = CARD_GAMES[game.name];
+    const radio = /** @type {HTMLInputElement} */ (make("input", { type: "radio", name: "game", value: game.name, id: `game-${game.name}`,
+      onchange: () => {
+        chosen = game;
+        showGame();
+      } }));
+    radio.checked = game === chosen;
+    return make("label", { class: "game" }, radio,
+      ...(look ? [make("span", { class: "fan", "aria-hidden": "true" }, .../** @type {any[]} */ (look.fan()))] : []),
+      make("span", {}, titleOf(game.name)));
+  });
+
+  const fields = () => /** @type {HTMLInputElement[]} */ ([...options.querySelectorAll("select, input")]);
+  const spec = () => {
+    const set = fields().filter((field) => field.value !== field.dataset.default).map((field) => `${field.name}=${field.value}`);
+    return set.length ? `${chosen.name}:${set.join(",")}` : chosen.name;
+  };
+
+  const showSeats = () => {
+    const n = Number(fields().find(({ name }) => name === "seats")?.value || chosen.options.find(({ name }) => name === "seats")?.default || 2);
+    seats.replaceChildren(make("legend", {}, "Who sits where"),
+      ...Array.from({ length: n }, (_, seat) => seatRow(seat, chosen.levels)));
+  };
+
+  const showGame = () => {
+    about.textContent = chosen.about;
+    options.replaceChildren();
+    for (const option of chosen.options) {
+      const value = String(option.default);
+      const choices = typeof option.default === "boolean" ? ["false", "true"] : option.choices.map(String);
+      const field = choices.length
+        ? select(option.name, choices.map((choice) => [choice, { true: "yes", false: "no" }[choice] ?? choice]), value)
+        : make("input", { id: option.name, name: option.name, value, autocomplete: "off" });
+      field.dataset.default = value;
+      const row = make("div", { class: "option" }, make("label", { for: option.name }, option.name.replaceAll("_", " ")), field,
+        make("small", {}, option.help ?? ""));
+      if (choices.length !== 1) options.append(row);
+    }
+    showSeats();
+  };
+
+  options.addEventListener("change", showSeats);
+  const form = make("form", { onsubmit: (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void open();
+  } },
+    make("fieldset", { class: "games" }, make("legend", { class: "unseen" }, "Game"), ...tiles), about, seats,
+    make("details", {}, make("summary", {}, "Rules and deal"), options,
+      make("div", { class: "option" }, make("label", { for: "seed" }, "deal number"), seed,
+        make("small", {}, "at random, if empty; the same number is the same deal"))),
+    make("button", { class: "main" }, "Open the table"), links);
+  section.append(form);
+  showGame();
+
+  async function open() {
+    const chairs = [...seats.querySelectorAll(".seat-row")].map((row) => /** @type {any} */ (row).chair());
+    try {
+      /** @type {TableMade} */
+      const made = await ask("/api/tables", { game: spec(), seats: chairs, seed: seed.value || null, undo: true });
+      const [mine, ...others] = Object.entries(made.seats);
+      const token = mine ? mine[1] : made.watch;
+      keep(token);
+      if (!others.length) {
+        location.hash = token;
+        return;
+      }
+      links.replaceChildren(
+        make("p", {}, "Send these links; who has one has the seat."),
+        make("ul", {}, ...others.map(([seat, other]) => link(`Seat ${seat}`, other)), link("To watch", made.watch)),
+        make("a", { href: `/#${token}`, class: "go" }, "Sit down"),
+      );
+      /** @type {HTMLElement} */ (links.querySelector(".go")).focus();
+    } catch (error) {
+      alarm(/** @type {Error} */ (error).message);
+    }
+  }
+}
+
+/** Who sits at a seat: somebody, or an agent whose strength is set in plain words. @param {number} seat @param {Level[]} levels */
+function seatRow(seat, levels) {
+  const who = select(`seat${seat}`, [
+    ...(seat === 0 ? [[YOU, "you"]] : []), [AGENT, "the computer"], [PERSON, "a person, by link"], [OTHER, "an agent by its string"],
+  ], seat === 0 ? YOU : AGENT);
+  const slider = /** @type {HTMLInputElement} */ (make("input", {
+    id: `strength${seat}`, type: "range", min: "0", max: String(levels.length - 1), value: "1", "aria-label": `How strong seat ${seat} plays`,
+  }));
+  const strength = make("output", { for: `strength${seat}` });
+  const text = /** @type {HTMLInputElement} */ (make("input", {
+    id: `agent${seat}`, "aria-label": `Agent at seat ${seat}`, placeholder: "ismcts:2000", autocomplete: "off",
+  }));
+  const name = /** @type {HTMLInputElement} */ (make("input", {
+    id: `name${seat}`, "aria-label": `Name at seat ${seat}`, placeholder: "name", maxlength: "40", autocomplete: "off",
+  }));
+  const show = () => {
+    const level = levels[Number(slider.value)];
+    strength.textContent = level.name;
+    strength.title = level.agent;
+    slider.setAttribute("aria-valuetext", `${level.name} (${level.agent})`);
+    slider.hidden = strength.hidden = who.value !== AGENT;
+    text.hidden = who.value !== OTHER;
+    name.hidden = who.value !== PERSON && who.value !== YOU;
+  };
+  who.addEventListener("change", show);
+  slider.addEventListener("input", show);
+  show();
+  const chair = () => ({
+    name: name.hidden ? "" : name.value,
+    agent: who.value === AGENT ? levels[Number(slider.value)].agent : who.value === OTHER ? text.value : "",
+  });
+  return Object.assign(make("div", { class: "seat-row" }, make("label", { for: `seat${seat}` }, `Seat ${seat}`), who, slider, strength, text, name),
+    { chair });
+}
+
+/** @param {string} what @param {string} token */
+function link(what, token) {
+  return make("li", {}, `${what}: `, make("code", {}, `${location.origin}/#${token}`));
+}
+
+/**
+ * @param {string} name
+ * @param {string[][]} choices
+ * @param {string} [value]
+ */
+function select(name, choices, value) {
+  const field = /** @type {HTMLSelectElement} */ (make("select", { id: name, name }));
+  for (const [key, text] of choices) field.append(make("option", { value: key }, text));
+  if (value !== undefined) field.value = value;
+  return field;
+}

@@ -1,0 +1,421 @@
+// @ts-check
+// The table: what the seat is told, drawn; moves, advice and typed commands go back.
+// No rule of any game is known here: what can be played, and its text, comes with the position.
+
+/** @import { AdviceShown, EventShown, Outgoing, Update } from "./protocol.js" */
+/** @import { Choice, Scene, Shown } from "./scene.js" */
+
+import { drawAdvice } from "./advice.js";
+import { drawBoard, makeBoard, rove } from "./board.js";
+import { alarm, announce, byId, make, patch, set } from "./dom.js";
+import { CARD_GAMES, plainName, titleOf } from "./games.js";
+import { keep } from "./keep.js";
+import { keyboard, keysDialog } from "./keys.js";
+import { ask, Connection } from "./net.js";
+import { settings, settingsDialog } from "./settings.js";
+import { together } from "./together.js";
+
+const MOST_BUTTONS = 120;
+
+/** @param {HTMLElement} main @param {string} token @returns {() => void} */
+export function sit(main, token) {
+  /** @type {Shown} */
+  const shown = {
+    welcome: /** @type {any} */ (null),
+    position: /** @type {any} */ (null),
+    chairs: [],
+    events: [],
+    selected: [],
+    play: (move) => connection.send({ type: "play", number: shown.position.number, move }),
+    playAll: (texts) => {
+      queue = texts;
+      goOn();
+    },
+    select: (cards) => {
+      shown.selected = cards;
+      render();
+    },
+    who: (seat) => {
+      if (seat === shown.welcome.seat) return "You";
+      return game()?.names?.[seat] ?? (shown.chairs[seat].name || `Seat ${seat}`);
+    },
+    player: (seat) => {
+      if (seat === shown.welcome.seat) return game()?.names?.[seat] ?? "";
+      const { name, agent } = shown.chairs[seat];
+      return agent ? agent.split(":")[0] : game()?.names ? name : "";
+    },
+  };
+  /** @type {Scene | null} */
+  let scene = null;
+  /** @type {string[]} */
+  let queue = [];
+  /** @type {Update[]} */
+  let waiting = [];
+  /** @type {AdviceShown | null} */
+  let advice = null;
+  let isAdvising = false;
+  let isHolding = false; // a finished trick lies on the table, and what came after it waits
+  let isLastShown = false;
+  let turned = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+
+  const game = () => (shown.welcome ? CARD_GAMES[plainName(shown.welcome.game)] : undefined);
+
+  // --- the page ---
+
+  const board = makeBoard();
+  const facts = make("dl", { class: "facts" });
+  const picture = make("pre", { class: "picture" });
+  const status = make("p", { class: "status" });
+  const pause = make("div");
+  const choices = make("div", { class: "choices", role: "group", "aria-label": "Your choices" });
+  const hint = make("button", { type: "button", class: "tool", "aria-pressed": "false", onclick: () => advise() }, "Advice");
+  const lastButton = make("button", { type: "button", class: "tool", "aria-pressed": "false", onclick: () => showLast() }, "Last trick");
+  const setting = settingsDialog(() => render());
+  const help = keysDialog();
+  const tools = make("div", { class: "tools", role: "group", "aria-label": "Tools" }, hint, lastButton,
+    make("button", { type: "button", "aria-label": "Settings", onclick: () => setting.showModal() }, "⚙"),
+    make("button", { type: "button", "aria-label": "Keys", onclick: () => help.showModal() }, "?"),
+    make("button", { type: "button", class: "only-narrow", onclick: () => {
+      side.scrollIntoView();
+      side.focus();
+    } }, "More"));
+  const score = section("Score", "table");
+  const counsel = section("Advice", "div", "advice");
+  const log = section("What happened", "ol", "log");
+  const end = make("div", { class: "choices" });
+  const typed = /** @type {HTMLInputElement} */ (
+    make("input", { id: "typed", autocomplete: "off", autocapitalize: "off", spellcheck: "false" })
+  );
+  const reply = make("p", { class: "soft", id: "reply" });
+  const command = make("form", { class: "command", onsubmit: (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const text = typed.value.trim();
+    typed.value = "";
+    if (text) obey(text);
+  } }, make("label", { for: "typed" }, "Type a move, or: hand, last, score, table, hint"), typed, make("button", {}, "Do"), reply);
+  const more = make("section", { "aria-label": "More" }, command,
+    make("button", { type: "button", id: "over", onclick: () => void handOver() }, "Let an agent play for me"));
+  const joint = together((message) => connection.send(message), token, (seat) => shown.who(seat));
+  more.prepend(joint.element);
+  const side = make("div", { class: "side", id: "side", tabindex: "-1" }, score.section, counsel.section, log.section, more);
+  const stage = make("div", { class: "stage" }, facts, board.felt, picture, status, pause, choices, board.hand, end, tools);
+  main.append(make("div", { class: "table" }, stage, side), setting, help);
+
+  const connection = new Connection(token, hear, (isConnected) => {
+    main.classList.toggle("apart", !isConnected);
+    if (!isConnected) announce("The connection is lost; trying again.");
+  });
+
+  // --- what is heard ---
+
+  /** @param {Outgoing} message */
+  function hear(message) {
+    if (message.type === "welcome") {
+      shown.welcome = message;
+      keep(token);
+      set(byId("where"), { title: message.game });
+      byId("where").textContent = `${titleOf(message.game)}${message.seat === null ? ", watching" : ""}`;
+      if (isAdvising) connection.send({ type: "advise", on: true });
+    } else if (message.type === "update") {
+      waiting.push(message);
+      takeIn();
+    } else if (message.type === "advice" && isAdvising && message.number === shown.position.number) {
+      advice = message;
+      render();
+    } else if (message.type === "again") {
+      joint.invite(message);
+    } else if (message.type === "refused") {
+      queue = [];
+      alarm(message.message);
+    }
+  }
+
+  /** Draw what has come, but let a finished trick be seen for a while. */
+  function takeIn() {
+    /** @type {string[]} */
+    const news = [];
+    while (waiting.length && !isHolding) {
+      const update = /** @type {Update} */ (waiting.shift());
+      const before = scene?.last?.count ?? 0;
+      const isFirst = !scene;
+      alarm("");
+      const isWindow = update.position.window && !shown.position?.window;
+      shown.position = update.position;
+      shown.chairs = update.chairs;
+      shown.events.push(...update.events);
+      joint.show(update, shown.welcome);
+      advice = null;
+      isLastShown = false;
+      scene = game()?.scene(shown) ?? null;
+      if (isWindow) showPause();
+      else if (!update.position.window) pause.className = "";
+      if (!isFirst && scene?.last && scene.last.count > before && settings.pause !== "0") hold();
+      render();
+      if (!isFirst) news.push(...update.events.map(sentence));
+      news.push(say());
+      goOn();
+    }
+    if (news.length) announce(news.filter((text, i) => text && (i === news.length - 1 || !news.includes(text, i + 1))).join(" "));
+  }
+
+  function hold() {
+    isHolding = true;
+    clearTimeout(timer);
+    if (settings.pause !== "confirm") timer = setTimeout(release, 1000 * Number(settings.pause));
+  }
+
+  function release() {
+    if (!isHolding) return;
+    clearTimeout(timer);
+    isHolding = false;
+    render();
+    takeIn();
+  }
+
+  /** The pause for bombs, as long as it always is. */
+  function showPause() {
+    pause.className = "";
+    void pause.offsetWidth; // so that the bar begins anew
+    pause.style.animationDuration = `${shown.welcome.window_seconds}s`;
+    pause.className = "pause";
+  }
+
+  /** The next of several moves, when it is due. */
+  function goOn() {
+    const move = shown.position.moves.find(({ text }) => text === queue[0]);
+    if (!queue.length) return;
+    queue = move ? queue.slice(1) : [];
+    if (move) shown.play(move.move);
+  }
+
+  // --- what is said ---
+
+  /** A move in words. @param {string} text @param {"name" | "sign"} how */
+  function inWords(text, how) {
+    const deck = scene?.deck;
+    const cards = deck ? text.split("+").map((part) => deck.read(part.split("=")[0])) : [null];
+    if (!deck || cards.some((card) => card === null)) return null;
+    return cards.map((card) => deck[how](/** @type {number} */ (card))).join(how === "name" ? ", " : " ");
+  }
+
+  /** @param {EventShown} event */
+  function sentence({ kind, seat: mover, text, number }) {
+    const seat = scene?.owners?.get(number) ?? mover;
+    if (kind === "deal") return "Cards are dealt.";
+    if (kind === "over") return "The game is over.";
+    const who = shown.who(seat ?? 0);
+    const isMe = seat === shown.welcome.seat;
+    if (kind === "undo") return `${who} ${isMe ? "take" : "takes"} a move back.`;
+    if (kind === "claim") return `${who} ${isMe ? "claim" : "claims"} ${text} of the tricks left.`;
+    if (kind === "secret") return isMe ? "" : `${who} ${isMe ? "have" : "has"} decided.`;
+    const cards = inWords(text, "name");
+    if (cards) return `${who} ${isMe ? "play" : "plays"} ${cards}.`;
+    return text === "pass" ? `${who} ${isMe ? "pass" : "passes"}.` : `${who}: ${text}.`;
+  }
+
+  /** The one line that says who must do what. */
+  function say() {
+    const { position, welcome } = shown;
+    if (position.over) return `The game is over: ${shown.chairs.map((_, seat) => `${shown.who(seat)} ${position.scores[seat]}`).join(", ")}.`;
+    if (position.moves.length) return (scene?.prompt ?? "Your turn").replace(/[^?]$/, "$&.");
+    if (position.window) return "A short pause, in which bombs may be played.";
+    if (position.turn === null) return "";
+    const hand = scene?.turn ?? position.turn;
+    const from = hand !== position.turn ? `${shown.who(position.turn)} for ${shown.who(hand)}` : shown.who(hand);
+    return welcome.seat === position.turn ? "" : `${from} to play.`;
+  }
+
+  // --- what is seen ---
+
+  function render() {
+    if (!shown.position) return;
+    const isText = !scene || settings.view === "text";
+    if (scene) scene = /** @type {Scene} */ (game()?.scene(shown));
+    const bottom = ((shown.welcome.seat ?? 0) + turned) % shown.chairs.length;
+    board.felt.hidden = board.hand.hidden = facts.hidden = isText;
+    picture.hidden = !isText;
+    lastButton.hidden = !scene;
+    status.textContent = say();
+    stage.dataset.number = String(shown.position.number);
+    stage.classList.toggle("mine", shown.position.moves.length > 0);
+    stage.classList.toggle("choosing", shown.position.moves.length > 0 && (scene?.isPlay ?? false));
+    if (isText) picture.textContent = shown.position.picture;
+    if (scene && !isText) {
+      const isAfter = (isHolding || shown.position.over) && !scene.trick.length;
+      const finished = isAfter || isLastShown ? scene.last?.laid ?? null : null;
+      drawBoard(board, scene, shown, { bottom, finished, advice, explain });
+      facts.replaceChildren(...scene.facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    }
+    renderChoices(isText);
+    renderScore();
+    patch(log.content, shown.events, (event) => String(event.number), (event) => make("li", { class: event.kind }, line(event)));
+    log.content.scrollTop = log.content.scrollHeight;
+    set(lastButton, { "aria-pressed": String(isLastShown) });
+    const state = !isAdvising ? "Off. The key L turns it on." : shown.position.moves.length ? "thinking …" : "when it is your turn";
+    drawAdvice(counsel.content, advice, state, (row) => inWords(row.text, "sign") ?? row.text);
+    byId("over").hidden = shown.welcome.seat === null || shown.position.over || Boolean(shown.chairs[shown.welcome.seat].agent);
+  }
+
+  /** @param {boolean} isText */
+  function renderChoices(isText) {
+    /** @type {Choice[]} */
+    const listed = isText
+      ? shown.position.moves.slice(0, MOST_BUTTONS).map(({ move, text }) => ({ key: move, text, act: () => shown.play(move) }))
+      : scene?.choices ?? [];
+    current = new Map(listed.map((choice) => [choice.key, choice]));
+    patch(choices, listed, ({ key }) => key,
+      ({ key }) => make("button", { type: "button", onclick: () => choose(current.get(key)) }),
+      (button, { text, label, why, main: isMain }) => {
+        if (button.textContent !== text) button.textContent = text;
+        set(button, { "aria-label": label, "aria-disabled": why ? "true" : null, class: isMain ? "main" : "" });
+      });
+    rove(choices);
+    const canRepeat = shown.position.over && shown.chairs.filter(({ agent }) => !agent).length <= 1;
+    patch(end, canRepeat ? ["Next deal", "Same deal again"] : [], String,
+      (text) => make("button", { type: "button", class: "main", onclick: () => void deal(text === "Next deal") }, text));
+  }
+  /** @type {Map<string, Choice>} */
+  let current = new Map();
+
+  /** @param {Choice | undefined} choice */
+  function choose(choice) {
+    if (choice?.why) explain(choice.why);
+    else choice?.act();
+  }
+
+  function renderScore() {
+    const { head, rows } = scene?.score ?? {
+      head: ["", "score"], rows: shown.chairs.map((_, seat) => [shown.who(seat), String(shown.position.scores[seat] ?? "–")]),
+    };
+    score.content.replaceChildren(
+      make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((text) => make("td", {}, text))))),
+    );
+  }
+
+  /** A line of the log. @param {EventShown} event */
+  function line(event) {
+    if (event.kind !== "move") return sentence(event);
+    return `${shown.who(scene?.owners?.get(event.number) ?? event.seat ?? 0)}: ${inWords(event.text, "sign") ?? event.text}`;
+  }
+
+  // --- what one does ---
+
+  /** Say why something cannot be done. @param {string} why */
+  function explain(why) {
+    alarm(why || (shown.position.moves.length ? "This cannot be played now." : "It is not your turn."));
+  }
+
+  /** @param {boolean} [on] */
+  function advise(on = !isAdvising) {
+    isAdvising = on;
+    set(hint, { "aria-pressed": String(on) });
+    connection.send({ type: "advise", on });
+    advice = null;
+    render();
+  }
+
+  function showLast() {
+    if (!scene?.last) return tell("There is no last trick yet.");
+    isLastShown = !isLastShown;
+    render();
+    const words = scene.last.laid.map(({ seat, cards, best }) =>
+      `${shown.who(seat)} ${cards.map((card) => scene?.deck.name(card)).join(", ")}${best ? ", which took it" : ""}`);
+    announce(`The last trick: ${words.join("; ")}.`);
+  }
+
+  /** Answer where it can be read and heard. @param {string} text */
+  function tell(text) {
+    reply.textContent = text;
+    announce(text);
+  }
+
+  /** @param {string} text */
+  function obey(text) {
+    const word = text.toLowerCase();
+    if (word === "hint") advise();
+    else if (word === "score") tell(scene ? scene.score.rows.map((row) => row.join(" ")).join("; ") : shown.position.scores.join(" to "));
+    else if (word === "last") tell(shown.events.slice(-shown.chairs.length).map(sentence).join(" "));
+    else if (word === "hand") tell(scene?.hand.map(({ card }) => scene?.deck.name(card)).join(", ") || "You have no cards.");
+    else if (word === "table") tell(`${(scene?.trick ?? []).map(({ seat, cards }) =>
+      `${shown.who(seat)} ${cards.map((card) => scene?.deck.name(card)).join(", ")}`).join("; ") || "Nothing lies on the table"}. ${say()}`);
+    else connection.send({ type: "play", number: shown.position.number, text: text.replace(/^play /i, "") });
+  }
+
+  /** The same players once more. @param {boolean} isNew with other cards */
+  async function deal(isNew) {
+    const seats = shown.chairs.map(({ name, agent }) => ({ name, agent }));
+    try {
+      const made = await ask("/api/tables", { game: shown.welcome.game, seats, start: isNew ? null : shown.position.start, undo: shown.welcome.undo });
+      location.hash = Object.values(made.seats)[0] ?? made.watch;
+    } catch (error) {
+      alarm(/** @type {Error} */ (error).message);
+    }
+  }
+
+  async function handOver() {
+    const games = await ask("/api/games");
+    const { levels } = games.find((/** @type {any} */ one) => one.name === plainName(shown.welcome.game));
+    const good = levels.find((/** @type {any} */ level) => level.name === "good") ?? levels[0];
+    connection.send({ type: "hand_over", agent: good.agent });
+    stage.querySelector("button")?.focus();
+  }
+
+  const onKey = keyboard({
+    deck: () => (settings.view === "text" ? null : scene?.deck ?? null),
+    cards: () => buttons(".hand button").map((button) => ({
+      card: Number(button.dataset.key), can: button.getAttribute("aria-disabled") !== "true", press: () => press(button),
+    })),
+    choices: () => buttons(".stage > .choices button").map((button) => ({ text: button.textContent ?? "", press: () => press(button) })),
+    letters: {
+      l: () => advise(), z: () => joint.undo(), C: () => joint.claim(), t: () => showLast(), ".": () => announce(say()), "?": () => help.showModal(),
+      f: () => {
+        turned += 1;
+        render();
+      },
+      n: () => {
+        if (shown.position.over) void deal(true);
+      },
+    },
+    say: (text) => alarm(text),
+    groups: () => [choices, board.hand, .../** @type {HTMLElement[]} */ ([...board.felt.querySelectorAll(".hand")]), end],
+  });
+
+  /** @param {string} selector @returns {HTMLElement[]} */
+  const buttons = (selector) => [.../** @type {any} */ (main.querySelectorAll(selector))];
+
+  /** @param {HTMLElement} button */
+  function press(button) {
+    button.focus();
+    button.click();
+  }
+
+  /** @param {KeyboardEvent} event */
+  function key(event) {
+    if (!shown.position) return;
+    release();
+    onKey(event);
+  }
+
+  const touch = () => {
+    alarm("");
+    release();
+  };
+  addEventListener("keydown", key);
+  main.addEventListener("pointerdown", touch);
+  return () => {
+    clearTimeout(timer);
+    removeEventListener("keydown", key);
+    main.removeEventListener("pointerdown", touch);
+    connection.close();
+  };
+}
+
+/** A section with a heading. @param {string} title @param {string} tag @param {string} [kind] */
+function section(title, tag, kind = "") {
+  const id = `of-${title.replace(/\W/g, "-").toLowerCase()}`;
+  const content = make(tag, { class: kind });
+  return { content, section: make("section", { "aria-labelledby": id }, make("h2", { id }, title), content) };
+}

@@ -1,0 +1,125 @@
+"""Somebody who looks at a line of play: positions, judgements, sampled worlds, the solver's word.
+
+A connection does one long thing of each kind at a time; to ask for another, or to leave, ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from pydantic import BaseModel
+
+from kibitz.errors import KibitzError
+from kibitz.web import messages
+from kibitz.web.lines import Line, double_dummy_table, exact, judge, sampled_worlds
+from kibitz.web.messages import AboutLine, Consider, DoubleDummy, Judge, Look, Worlds
+from kibitz.web.tables import check_agent, is_bridge
+from kibitz.web.thinking import Thinker
+
+_log = logging.getLogger(__name__)
+
+
+def strongest(rules: Any) -> str:
+    """The adviser of a game, if none is named."""
+    return "expert" if rules.expert else "ismcts:5000"
+
+
+class Study:
+    """A line of play, and what is being found out about it for one connection."""
+
+    def __init__(
+        self, line: Line, thinker: Thinker, put: Callable[[BaseModel], None], review_seconds: float
+    ) -> None:
+        self.line, self._thinker, self._put, self._seconds = line, thinker, put, review_seconds
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def show(self) -> None:
+        """Tell what was played."""
+        self._put(messages.line_shown(self.line))
+
+    def close(self) -> None:
+        """Find nothing out any more."""
+        for task in self._running.values():
+            task.cancel()
+        self._running.clear()
+
+    def receive(self, message: AboutLine) -> None:
+        """Begin what is asked for."""
+        if isinstance(message, Look):
+            self._put(messages.place_shown(self.line, message.ply, message.seat))
+        elif isinstance(message, Judge):
+            self._begin("judge", self._judge(self._adviser(message.agent)) if message.on else None)
+        elif isinstance(message, Consider):
+            self.line.decision(message.ply)
+            self._begin("consider", self._consider(message.ply, self._adviser(message.agent)))
+        elif isinstance(message, Worlds):
+            self.line.decision(message.ply)
+            self._begin("worlds", self._worlds(message.ply, message.count))
+        elif isinstance(message, DoubleDummy):
+            self.line.decision(message.ply)
+            self._begin("double dummy", self._double_dummy(message.ply))
+
+    def _adviser(self, agent: str) -> str:
+        chosen = agent or strongest(self.line.rules)
+        check_agent(chosen, self.line.rules, 0)
+        return chosen
+
+    def _begin(self, kind: str, work: Coroutine[Any, Any, None] | None) -> None:
+        """Do this instead of what was done of the same kind."""
+        before = self._running.pop(kind, None)
+        if before is not None:
+            before.cancel()
+        if work is not None:
+            self._running[kind] = asyncio.get_running_loop().create_task(self._guarded(kind, work))
+
+    async def _guarded(self, kind: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except KibitzError as error:
+            self._put(messages.Refused(code=type(error).__name__, message=str(error)))
+        except Exception:
+            _log.exception("%s failed", kind)
+            self._put(messages.Refused(code="Failed", message=f"{kind} has failed here"))
+
+    async def _judge(self, agent: str) -> None:
+        """All decisions, one after the other."""
+        plies = self.line.decisions
+        for done, ply in enumerate(plies, 1):
+            view = self.line.states[ply].view()
+            advice = None
+            async for advice, _ in self._thinker.advise(agent, view, ply, self._seconds):  # noqa: B007
+                pass
+            assert advice is not None
+            self._put(messages.judged_shown(judge(self.line, ply, advice), done, len(plies)))
+
+    async def _consider(self, ply: int, agent: str) -> None:
+        async for advice, done in self._thinker.advise(agent, self.line.decision(ply), ply):
+            self._put(messages.advice_shown(advice, ply, done))
+
+    async def _worlds(self, ply: int, count: int) -> None:
+        view = self.line.decision(ply)
+        moves = view.legal_moves()
+        worlds = sampled_worlds(view, count, ply)
+        for number in range(1, count + 1):
+            world = await self._thinker.aside(next, worlds)
+            self._put(
+                messages.WorldShown(
+                    ply=ply,
+                    number=number,
+                    count=count,
+                    picture=world.picture,
+                    rows=messages.values_shown(self.line.rules, moves, world.values),
+                    unit=world.unit,
+                )
+            )
+
+    async def _double_dummy(self, ply: int) -> None:
+        state = self.line.state(ply)
+        values = await self._thinker.aside(exact, state)
+        is_whole = is_bridge(self.line.rules) and not int(state.record.played)
+        table = await self._thinker.aside(double_dummy_table, state) if is_whole else None
+        rows = messages.values_shown(self.line.rules, state.legal_moves(), values)
+        self._put(messages.ExactShown(ply=ply, rows=rows, unit="tricks", table=table))

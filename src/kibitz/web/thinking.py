@@ -1,0 +1,288 @@
+"""Agents that think beside the event loop: compiled code lets go of the interpreter, so threads do.
+
+A move has a limit of time. A search that reaches it is stopped and moves by what it has found; who does not
+answer even then is not waited for: the rules of thumb move for it. What nobody wants any more is taken out of
+the queue, or stopped, so that its thread is free within a moment.
+
+Advice comes in slices, searches of their own that double in length, put together as the trees of several
+threads are: a first answer is there at once and gets better.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kibitz import kernel
+from kibitz.agents import Agent, make_agent
+from kibitz.position import View
+from kibitz.rng import derive, stream
+from kibitz.search.advice import Advice, Row
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+_FIRST_SLICE = 16  # of the agent's iterations, one part
+_LOOK = 0.05  # seconds between two looks at the clock
+_GRACE = 1.0  # seconds in which a search that was stopped has to answer
+
+
+class _Compiling:
+    """Time spent on compiling, what is being compiled at this moment included; others wait for it too."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, float] = {}
+        self._report = kernel.compile_report
+
+    def watch(self) -> None:
+        """Listen to the compiler from now on, beside whoever listens already."""
+        if kernel.compile_report != self._hear:
+            self._report = kernel.compile_report
+            kernel.compile_report = self._hear
+
+    def _hear(self, what: str, functions: int, seconds: float, done: bool) -> None:
+        if done:
+            self._began.pop(what, None)
+        else:
+            self._began.setdefault(what, time.perf_counter() - seconds)
+        self._report(what, functions, seconds, done)
+
+    def seconds(self) -> float:
+        """All of it so far in this process."""
+        began = min(list(self._began.values()), default=None)
+        now = 0.0 if began is None else time.perf_counter() - began
+        return kernel.seconds_compiling() + now
+
+
+_compiling = _Compiling()
+
+
+class Mind:
+    """An agent that one thread uses at a time and any other can stop, once and for all."""
+
+    def __init__(self, spec: str) -> None:
+        self.spec = spec
+        self.is_stopped = False
+        self._agent: Agent | None = None
+
+    def _made(self, rules: Any, seat: int) -> Agent:
+        """The agent, ready to play; one that was stopped beforehand is stopped."""
+        agent = make_agent(self.spec, rules)
+        self._adjust(agent)
+        agent.start(rules, seat)
+        self._agent = agent  # from now on `stop` finds it
+        if self.is_stopped:
+            _stop(agent)
+        return agent
+
+    def _adjust(self, agent: Agent) -> None:
+        """Change what the string says."""
+
+    def stop(self) -> None:
+        """Let it end, if it is thinking; it will not be asked again."""
+        self.is_stopped = True
+        if self._agent is not None:
+            _stop(self._agent)
+
+
+def _stop(agent: Agent) -> None:
+    """Stop an agent that can be stopped: those that cannot answer at once."""
+    getattr(agent, "stop", lambda: None)()
+
+
+class Player(Mind):
+    """An agent at a seat, made for one decision: its memory is that of the thread, not of the table.
+
+    A thousand tables would hold a thousand trees otherwise. It is told anew what its seat has learned.
+    """
+
+    def __init__(self, spec: str, rules: Any, seat: int) -> None:
+        super().__init__(spec)
+        self.rules, self.seat = rules, seat
+
+    def choose(self, view: View, seed: int, labels: Sequence[int]) -> int:
+        """The agent's move; `labels` is all that the seat has learned in this game."""
+        agent = self._made(self.rules, self.seat)
+        for label in labels:
+            agent.learn(label)
+        return agent.choose(view, seed)
+
+
+class Slice(Mind):
+    """A search of its own, of one part of an agent's iterations or time."""
+
+    def __init__(self, spec: str, parts: int) -> None:
+        super().__init__(spec)
+        self.parts = parts
+
+    def _adjust(self, agent: Any) -> None:
+        if getattr(agent, "time", None):
+            agent.time = agent.time / self.parts
+        elif getattr(agent, "iterations", 0):
+            agent.iterations = max(1, agent.iterations // self.parts)
+
+    def advise(self, view: View, seed: int) -> Advice:
+        """What it has found."""
+        return self._made(view.game, view.seat).advise(view, seed)
+
+
+class Thinker:
+    """The threads of a server: some for moves, some for advice, which must not hold up a game.
+
+    Answers in a window have threads of their own too: one that is still thought about when the window
+    closes must not delay the next move, which would tell that somebody was asked.
+    """
+
+    def __init__(self, seconds: float, advice_seconds: float, threads: int = 2) -> None:
+        self.seconds, self.advice_seconds = seconds, advice_seconds
+        _compiling.watch()
+        self._for_moves = ThreadPoolExecutor(threads, "kibitz-moves")
+        self._for_answers = ThreadPoolExecutor(threads, "kibitz-answers")
+        self._for_advice = ThreadPoolExecutor(threads, "kibitz-advice")
+
+    def close(self) -> None:
+        """Take nothing more; what is running ends by itself."""
+        for pool in (self._for_moves, self._for_answers, self._for_advice):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    async def choose(
+        self, player: Player, view: View, seed: int, labels: Sequence[int], in_window: bool = False
+    ) -> int:
+        """An agent's move; by the rules of thumb, if it takes too long or fails."""
+        pool = self._for_answers if in_window else self._for_moves
+        try:
+            given = (view, seed, list(labels))
+            return int(await self._within(pool, self.seconds, player, player.choose, *given))
+        except TimeoutError:
+            _log.warning(
+                "%s took longer than %g s; the rules of thumb move for it", player.spec, self.seconds
+            )
+        except Exception:  # a fault of an agent must not end the game of the others
+            _log.exception("%s failed; the rules of thumb move for it", player.spec)
+        return by_thumb(view, seed)
+
+    async def _within(
+        self, pool: ThreadPoolExecutor, seconds: float, mind: Mind, work: Callable[..., _Result], *given: Any
+    ) -> _Result:
+        """What `work` returns, by a mind that is stopped after so many seconds, or when nobody waits for it.
+
+        Seconds of work count, not those of waiting or compiling. `TimeoutError`, if it does not stop.
+        """
+        began: list[float] = []
+
+        def timed() -> _Result:
+            began.append(time.perf_counter() - _compiling.seconds())
+            return work(*given)
+
+        waiting = asyncio.wrap_future(pool.submit(timed))
+        try:
+            while not waiting.done():
+                await asyncio.wait({waiting}, timeout=_LOOK)
+                used = time.perf_counter() - _compiling.seconds() - began[0] if began else 0.0
+                if waiting.done():
+                    break
+                if used > seconds and not mind.is_stopped:
+                    mind.stop()
+                elif used > seconds + _GRACE:
+                    raise TimeoutError
+            return waiting.result()
+        finally:
+            if not waiting.done():
+                mind.stop()
+            waiting.cancel()
+
+    async def aside(self, work: Callable[..., _Result], *given: Any) -> _Result:
+        """What `work` returns, done by the threads for advice; it must be short, for it cannot be stopped."""
+        return await asyncio.wrap_future(self._for_advice.submit(work, *given))
+
+    async def advise(
+        self, spec: str, view: View, seed: int, seconds: float | None = None
+    ) -> AsyncIterator[tuple[Advice, bool]]:
+        """What an agent thinks of a seat's moves, better and better; the flag tells the last one.
+
+        The agent gets the view and nothing else. Who does not want it any more cancels the task that waits.
+        """
+        limit = self.advice_seconds if seconds is None else seconds
+        began = time.perf_counter() - _compiling.seconds()
+        found: Advice | None = None
+        votes: Counter[int] = Counter()
+        parts = _FIRST_SLICE
+        number = 0
+        while True:
+            search = Slice(spec, parts)
+            left = limit - (time.perf_counter() - _compiling.seconds() - began)
+            given = (view, derive(seed, number))
+            try:
+                part = await self._within(self._for_advice, left, search, search.advise, *given)
+            except TimeoutError:
+                if found is None:
+                    raise
+                yield replace(found, seconds=limit, seed=seed), True
+                return
+            votes[part.best] += max(1, part.iterations)
+            found = part if found is None else merged(found, part, votes)
+            used = time.perf_counter() - _compiling.seconds() - began
+            done = part.exact or part.iterations == 0 or used >= limit
+            yield replace(found, seconds=used, seed=seed), done
+            if done:
+                return
+            parts, number = max(1, parts // 2), number + 1
+
+
+def merged(first: Advice, second: Advice, votes: Counter[int]) -> Advice:
+    """Two searches of one position as one: visits add up, values are means over all visits.
+
+    The best move is the one visited most, as in the trees of several threads; where all moves are visited
+    alike it is the one that the searches have chosen, each as often as it has iterations.
+    """
+    if second.exact:
+        return second
+    rows = tuple(_merged_row(a, b) for a, b in zip(first.rows, second.rows, strict=True))
+    total = max(1, first.iterations + second.iterations)
+    value = (first.value * first.iterations + second.value * second.iterations) / total
+    visits = {row.visits for row in rows}
+    by_visits = max(rows, key=lambda row: (row.visits, votes[row.move])).move
+    best = by_visits if len(visits) > 1 else max(votes, key=lambda move: votes[move])
+    return replace(
+        second,
+        best=best,
+        rows=rows,
+        value=value,
+        iterations=first.iterations + second.iterations,
+        worlds=first.worlds + second.worlds,
+    )
+
+
+def _merged_row(a: Row, b: Row) -> Row:
+    if a.visits == 0 or b.visits == 0:
+        return b if a.visits == 0 else a
+    n = a.visits + b.visits
+    mean = (a.value * a.visits + b.value * b.visits) / n
+    squares = sum(row.visits * (_spread(row) + (row.value - mean) ** 2) for row in (a, b))
+    error = math.sqrt(squares / n / (n - 1))
+    shares = {
+        name: (a.shares[name] * a.visits + b.shares[name] * b.visits) / n
+        for name in a.shares
+        if name in b.shares
+    }
+    return replace(b, value=mean, stderr=error, visits=n, available=a.available + b.available, shares=shares)
+
+
+def _spread(row: Row) -> float:
+    """The mean square deviation behind a row's standard error."""
+    return row.stderr**2 * (row.visits - 1) if math.isfinite(row.stderr) else 0.0
+
+
+def by_thumb(view: View, seed: int) -> int:
+    """A move by the game's rules of thumb, interpreted: it needs no thread and no compiler."""
+    moves = np.zeros(view.game.max_moves, np.int64)
+    with np.errstate(over="ignore"):
+        return int(view.game.sensible_move(view.record, moves, stream(seed)))
