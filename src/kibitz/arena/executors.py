@@ -63,7 +63,9 @@ def executor(jobs: int | None = None, ray: str | None = None, on_gpu: bool = Fal
     if on_gpu:
         if ray is not None or jobs not in (None, 1):
             raise BadOption("a GPU is used by one process: give neither a number of processes nor a cluster")
-        return InProcess(gpu.choose("gpu"))
+        here = InProcess()
+        here.on_gpu = gpu.choose("gpu")
+        return here
     if ray is not None:
         if jobs is not None:
             raise BadOption("give the number of processes or a Ray cluster, not both")
@@ -78,13 +80,12 @@ class InProcess(Executor):
     """One batch after the other, here; on a GPU, what it can play."""
 
     workers = 1
-
-    def __init__(self, on_gpu: bool = False) -> None:
-        self.on_gpu = on_gpu
+    on_gpu = False
 
     def run(self, batches: Iterator[Batch]) -> Iterator[Result]:
         for batch in batches:
-            yield batch, batch.play(self.on_gpu), socket.gethostname()
+            played = batch.play(on_gpu=True) if self.on_gpu else batch.play()
+            yield batch, played, socket.gethostname()
 
 
 class Processes(Executor):

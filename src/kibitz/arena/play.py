@@ -315,6 +315,11 @@ class Match:
         found = seatings(self.rules, len(self.agents))
         return found if self.rotate else found[:1]
 
+    @cached_property
+    def plays_lanes(self) -> bool:
+        """Whether an agent decides in many games at once, so that they are played side by side."""
+        return any(getattr(make_agent(spec, self.rules), "plays_lanes", False) for spec in self.agents)
+
     @property
     def games_a_deal(self) -> int:
         return len(self.places)

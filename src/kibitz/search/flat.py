@@ -17,6 +17,8 @@ from kibitz.search.worlds import are_foreseen, deal_for_move, draw_world
 
 SLOTS = 256
 """Lanes of a move; each plays every 256th of its playouts."""
+PORTION = 8 * SLOTS
+"""Playouts of a move between two looks at Ctrl-C and at `stop`."""
 NO_MOVE = -(1 << 62)
 
 
@@ -52,7 +54,7 @@ class Samples(NamedTuple):
     sense: float
 
     def lane(task, game, number, scratch, data):
-        views, plans, seats, starts, each, choices, sums, squares = data
+        views, plans, seats, starts, first, last, choices, sums, squares = data
         width = choices.shape[1]
         root, choice, slot = number // (SLOTS * width), number // SLOTS % width, number % SLOTS
         total = square = 0.0
@@ -60,7 +62,7 @@ class Samples(NamedTuple):
         if move != NO_MOVE:
             objective, policy = task.objective.at(root), Playout(task.sense, seat)
             state, rng = scratch.position[0], scratch.rng
-            for playout in range(slot, each[root], SLOTS):
+            for playout in range(first + slot, last[root], SLOTS):
                 rng[0] = mixed(mixed(starts[root], choice), playout)
                 scratch.position[0] = views[root]
                 game.sample(state, seat, plans[root], rng)

@@ -410,21 +410,24 @@ class FlatMonteCarlo(Searcher):
         objective = kernel.stack(
             [self._objective(View.over(game, int(s), views[i : i + 1], False)) for i, s in enumerate(seats)]
         )
-        sums, squares = np.zeros(n * width * flat.SLOTS), np.zeros(n * width * flat.SLOTS)
-        gpu.run(
-            *(game, flat.Samples(objective, self.playout), len(sums)),
-            (views, plans, seats, starts, each, choices),
-            *((sums, squares), gpu.choose(self.device)),
-        )
+        task, on_gpu = flat.Samples(objective, self.playout), gpu.choose(self.device)
+        of_lanes = [np.zeros((n, width, flat.SLOTS)) for _ in ("sums", "squares")]
+        sums, squares, done = np.zeros((n, width)), np.zeros((n, width)), np.zeros_like(each)
+        for first in range(0, int(each.max()), flat.PORTION):
+            done = np.minimum(each, first + flat.PORTION)
+            data = (views, plans, seats, starts, first, done, choices)
+            outputs = tuple(of_lane.reshape(-1) for of_lane in of_lanes)
+            gpu.run(game, task, n * width * flat.SLOTS, data, outputs, on_gpu)
+            sums += of_lanes[0].sum(axis=2)
+            squares += of_lanes[1].sum(axis=2)
+            if self._is_stopped:
+                break
         found = []
-        by_slots = (n, width, flat.SLOTS)
-        for i, (of_sums, of_squares) in enumerate(
-            zip(sums.reshape(by_slots).sum(axis=2), squares.reshape(by_slots).sum(axis=2), strict=True)
-        ):
+        for i in range(n):
             one = Statistics.of(choices[i, : widths[i]].tolist())
-            one.sums[:], one.squares[:] = of_sums[: widths[i]], of_squares[: widths[i]]
-            one.visits[:] = one.available[:] = each[i]
-            one.iterations = one.worlds = int(each[i] * widths[i])
+            one.sums[:], one.squares[:] = sums[i, : widths[i]], squares[i, : widths[i]]
+            one.visits[:] = one.available[:] = done[i]
+            one.iterations = one.worlds = int(done[i] * widths[i])
             found.append(one)
         return found
 
