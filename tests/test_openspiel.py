@@ -64,7 +64,12 @@ def test_the_api_tests_of_openspiel_pass(pyspiel, name):
         getattr(Ours(test), test)()
 
 
-@pytest.mark.parametrize("name", ["tic-tac-toe", "briskola", "diminishing-bridge", "mini-tichu"])
+QUICK = ("tic-tac-toe", "briskola", "diminishing-bridge", "mini-tichu")
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.soak) for n in KIBITZ if n not in QUICK)]
+)
 def test_a_playthrough_can_be_replayed(pyspiel, tmp_path, name):
     from absl import flags
     from open_spiel.python.algorithms import generate_playthrough
