@@ -301,6 +301,20 @@ def test_openspiels_search_finds_the_winning_square(pyspiel):
     assert agent.advise(state.view(), 1).best == 2
 
 
+def test_worlds_of_hearts_can_be_played_to_their_end(pyspiel):
+    """OpenSpiel's own cannot, in about one of fourteen positions."""
+    result = match("openspiel:hearts", ["ismcts:4", "random"], 4, seed=3)
+    assert result.games == 4
+    with pytest.raises(Unsupported, match="break its own rules"):
+        match("openspiel:hearts", ["openspiel-ismcts:10", "random"], 4)
+
+
+@pytest.mark.parametrize("game", ["openspiel:chess", "tic-tac-toe"])
+def test_a_search_for_hidden_games_refuses_open_ones(pyspiel, game):
+    with pytest.raises(Unsupported, match="let openspiel-mcts play"):
+        match(game, ["openspiel-ismcts:5", "random"], 2)
+
+
 def test_openspiels_ismcts_sees_nothing_that_its_seat_cannot_see(pyspiel):
     game = games.load("diminishing-bridge:cards=4,rounds=1")
     state, agent = deal(game, 5), make_agent("openspiel-ismcts:60", game)

@@ -92,7 +92,9 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
         table.add_column(column, justify="left" if column == "verdict" else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140).print(table)
+    Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 140).print(
+        table
+    )
 
 
 @app.command()

@@ -24,7 +24,7 @@ import numpy as np
 from kibitz import kernel
 from kibitz.adapters.twins import Twin, twin_of
 from kibitz.errors import Unsupported
-from kibitz.games.openspiel import position, pyspiel
+from kibitz.games.openspiel import UNSOUND, position, pyspiel
 from kibitz.position import View
 from kibitz.search.advice import Advice, Row
 from kibitz.search.montecarlo import legal_moves, option
@@ -57,6 +57,16 @@ class OpenSpielSearch:
             raise Unsupported(
                 f"{type(game).__name__} hides cards, and openspiel-mcts would see all of them; let "
                 f"openspiel-ismcts play"
+            )
+        if self.hidden and "hide" in game.defaulted:
+            raise Unsupported(
+                f"{type(game).__name__} hides nothing, and openspiel-ismcts is for games that do; let "
+                f"openspiel-mcts play"
+            )
+        if getattr(game, "native", "").partition("(")[0] in UNSOUND:
+            raise Unsupported(
+                "OpenSpiel deals worlds of this game that break its own rules, so that its search crashes; "
+                "let ismcts play, which deals another one then"
             )
         self._moves, self._twin = [], twin_of(game)
 

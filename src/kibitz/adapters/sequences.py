@@ -39,7 +39,7 @@ from kibitz.adapters.encoding import (
 )
 from kibitz.adapters.twins import BridgePlay
 from kibitz.arena.play import DEAL, chance_stream
-from kibitz.errors import BadOption, IllegalMove, InputError, ParseError, Unwritable
+from kibitz.errors import BadOption, IllegalMove, InputError, ParseError, Unsupported, Unwritable
 from kibitz.games.bridge import files
 from kibitz.games.bridge.board import FULL, STRAIN_WORDS, contract_of, passes_to_come
 from kibitz.games.bridge.files import Board, board_of, position
@@ -277,6 +277,8 @@ def _kibitz_line(played: Played) -> str:
     if isinstance(games.load(played.game), Bridge):
         return _bridge_line(_board(played))
     name, _, given = played.game.partition(":")
+    if name == "openspiel":
+        raise Unsupported(f"{played.game} is OpenSpiel's own game, and its records are not converted")
     table = _Table(games.load(played.game))
     numbers = told_as_numbers(type(table.rules))
     options = dict(part.split("=") for part in given.split(",") if part)
