@@ -7,6 +7,7 @@ import pytest
 
 from kibitz import games, gpu, kernel
 from kibitz.agents import make_agent
+from kibitz.arena import play
 from kibitz.arena.executors import executor
 from kibitz.arena.play import Batch, Deals, Match, play_game
 from kibitz.bench import RandomGames
@@ -64,9 +65,12 @@ def test_games_by_lanes_are_those_played_one_by_one(match, on_gpu):
     assert played.thought["decisions"][0] > 0
 
 
-@pytest.mark.parametrize("bidding", ["tricks", "score", "search"])
-def test_many_decisions_at_once_are_those_made_one_by_one(bidding):
-    spec = f"snelleman-mc:300,device=gpu,bidding={bidding}"
+@pytest.mark.parametrize(
+    "agent", [*(f"snelleman-mc:300,bidding={b}" for b in ("tricks", "score", "search")), "boerenbridge:60"]
+)
+def test_many_decisions_at_once_are_those_made_one_by_one(monkeypatch, agent):
+    monkeypatch.setattr(play, "decides_in_many", lambda agent, game: hasattr(agent, "choose_many"))
+    spec = f"{agent},device=gpu"
     match = Match("diminishing-bridge:rounds=3,cards=5", (spec, "snelleman-random"), 3)
     played = Batch(match, 5, 2).play()
     used = 0
@@ -95,16 +99,26 @@ def test_flat_monte_carlo_by_lanes_finds_the_same_values(monkeypatch, on_gpu):
 
 
 def test_lanes_play_large_searches_only():
-    assert not make_agent("flat:99999", games.load("briskola")).plays_lanes
-    assert make_agent("flat:100000", games.load("briskola")).plays_lanes
-    assert not make_agent("flat:100000,device=cpu", games.load("briskola")).plays_lanes
-    assert make_agent("flat:10,device=gpu", games.load("briskola")).plays_lanes
+    game = games.load("briskola")
+    specs = (
+        "flat:99999",
+        "flat:100000",
+        "flat:100000,device=cpu",
+        "flat:100000,endings=9",
+        "flat:10,device=gpu",
+    )
+    lanes = [make_agent(spec, game).plays_lanes(game) for spec in specs]
+    assert lanes == [False, True, False, False, True]
     game = games.load("diminishing-bridge:seats=5")
+    assert not make_agent("flat:100000", game).plays_lanes(game)
     with pytest.raises(Unsupported, match="more than four seats"):
         make_agent("flat:10,device=gpu", game).start(game, 0)
     game = games.load("diminishing-bridge")
-    with pytest.raises(Unsupported, match="leave belief out"):
-        make_agent("flat:10,device=gpu,belief=9", game).start(game, 0)
+    for option in ("belief=9", "endings=9"):
+        with pytest.raises(Unsupported, match="leave belief and endings out"):
+            make_agent(f"flat:10,device=gpu,{option}", game).start(game, 0)
+    with pytest.raises(BadOption, match="threads=257"):
+        make_agent("ismcts:1000,threads=257", game).start(game, 0)
 
 
 def test_a_stack_of_components_gives_each_back():

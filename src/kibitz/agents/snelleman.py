@@ -128,7 +128,7 @@ class MonteCarloBidding(Searcher):
     def _bid(self, view: View, seed: int) -> Statistics:
         """For every bid the share of playouts in which it would have been made."""
         game = view.game
-        if getattr(self, "plays_lanes", False):
+        if self.plays_lanes(game):
             (counts,) = self._tricks_by_lanes(view.array, game, np.array([view.seat]), stream(seed))
             return self._bid_by(view, counts)
         counts = np.zeros(game.largest() + 1)

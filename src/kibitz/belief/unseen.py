@@ -62,11 +62,16 @@ PLAN = np.dtype(
 _WAYS_OF_FOUR = 1 << 10  # four seats and suits: three groups, of which the first takes at most 13 cards
 
 
+def has_few_groups(game: Any) -> bool:
+    """Whether three groups are the most: with four seats and suits."""
+    return game.plan is not PLAN or (game.seats <= 4 and getattr(game, "suits", 4) <= 4)
+
+
 def plan_for_lanes(game: Any) -> np.dtype[Any]:
     """A plan of kilobytes, for many decisions at once: what three groups need; else `Unsupported`."""
     if game.plan is not PLAN:
         return game.plan
-    if game.seats > 4 or getattr(game, "suits", 4) > 4:
+    if not has_few_groups(game):
         raise Unsupported(
             f"{type(game).__name__} with more than four seats or suits is not sampled by lanes; take "
             f"device=cpu"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kibitz import gpu, kernel
 from kibitz.belief import counters
-from kibitz.belief.unseen import plan_for_lanes
+from kibitz.belief.unseen import has_few_groups, plan_for_lanes
 from kibitz.errors import BadOption, Unsupported
 from kibitz.kernel import entry
 from kibitz.position import View
@@ -324,6 +324,10 @@ class Searcher:
     def _search(self, view: View, seed: int) -> Statistics:
         raise NotImplementedError
 
+    def plays_lanes(self, game: Any) -> bool:
+        """Whether it can decide in many games at once, with `choose_many`."""
+        return False
+
     def _worlds(self, view: View, name: str, rng: Any) -> Worlds:
         """The worlds of a decision, ready to be drawn."""
         game, rearranged = view.game, self.belief == CARDS
@@ -370,15 +374,15 @@ class FlatMonteCarlo(Searcher):
     def start(self, game: Any, seat: int) -> None:
         super().start(game, seat)
         if self.device == "gpu":
-            if self.belief:
-                raise Unsupported("device=gpu deals every world anew; leave belief out")
+            if self.belief or self.endings:
+                raise Unsupported("device=gpu deals every world anew; leave belief and endings out")
             plan_for_lanes(game)
 
-    @property
-    def plays_lanes(self) -> bool:
+    def plays_lanes(self, game: Any) -> bool:
         """Whether playouts have streams of their own, and may be played all at once."""
         many = self.each >= gpu.LARGE or (not self.each and self.iterations >= gpu.LARGE)
-        return self.device == "gpu" or (self.device == "auto" and many and not self.belief)
+        can = not self.belief and not self.endings and not game.interpreted and has_few_groups(game)
+        return self.device == "gpu" or (self.device == "auto" and many and can)
 
     def choose_many(self, views: NDArray[Any], game: Any, seats: Any, seeds: Any) -> list[int]:
         """The moves in many decisions: the same as `choose` makes in each, with that seed."""
@@ -433,7 +437,7 @@ class FlatMonteCarlo(Searcher):
 
     def _search(self, view: View, seed: int) -> Statistics:
         game = view.game
-        if self.plays_lanes:
+        if self.plays_lanes(game):
             return next(self._sampled(view.array, game, np.array([view.seat]), stream(seed)))
         found = Statistics.of(legal_moves(view))
         each = self.each or max(self.least, self.iterations // len(found.moves))
@@ -457,6 +461,8 @@ class FlatMonteCarlo(Searcher):
         return found
 
 
+_MOST_THREADS = 256
+"""Of a processor."""
 _TIMED_NODES = 1 << 20
 """Memory of a search that is limited by time; when it is full, the tree grows no more."""
 _CHUNK_SECONDS = 0.02
@@ -580,7 +586,9 @@ class TreeSearch(Searcher):
             raise Unsupported(f"{type(game).__name__} calls no moves alike (method 'alike'); leave merge out")
         if self.keep and self.infosets == "moves" and "label" not in game.defaulted:
             raise Unsupported("keep=true needs to know what the seat has seen; add infosets=full")
-        if self.plays_lanes:
+        if self.threads > _MOST_THREADS and self.device == "cpu":
+            raise BadOption(f"threads={self.threads} are for device=gpu; a processor takes {_MOST_THREADS}")
+        if self.plays_lanes(game):
             plan_for_lanes(game)
             is_counted = not self.time and not self.each and not self.keep
             is_dealt = self.worlds in ("fresh", "possible") and self.belief != COUNTERS
@@ -590,8 +598,7 @@ class TreeSearch(Searcher):
                     "backup=mean; it goes with none of time, each, keep, endings and belief=counters"
                 )
 
-    @property
-    def plays_lanes(self) -> bool:
+    def plays_lanes(self, game: Any) -> bool:
         """Whether many trees grow at once."""
         return self.device == "gpu"
 
@@ -631,8 +638,9 @@ class TreeSearch(Searcher):
             self._objective(View.over(game, int(s), views[i : i + 1], False)) for i, s in enumerate(seats)
         ]
         shares = np.array([self._share(thread) for thread in range(self.threads)])
-        iterations = np.repeat(widths > 1, self.threads) * np.tile(shares, n) if self._only_choice else 0
-        iterations = iterations if self._only_choice else np.tile(shares, n)
+        iterations = np.tile(shares, n)
+        if self._only_choice:
+            iterations *= np.repeat(widths > 1, self.threads)
         own = mixed(np.repeat(streams(seeds), self.threads), np.tile(threads, n))
         figures = np.zeros((n * self.threads, width, len(forest.FIGURES)))
         roots = np.zeros((n * self.threads, 3))
@@ -699,7 +707,8 @@ class TreeSearch(Searcher):
 
     def _search(self, view: View, seed: int) -> Statistics:
         self._check(view.game)
-        if self.plays_lanes:
+        # Without a GPU threads do the same, and can be stopped.
+        if self.plays_lanes(view.game) and (gpu.choose(self.device) or self.threads > _MOST_THREADS):
             seeds = np.array([seed], np.uint64)
             return next(self._grown(view.array, view.game, np.array([view.seat]), seeds))
         self._is_interrupted = False
