@@ -8,8 +8,11 @@ import pytest
 
 from kibitz import games
 from kibitz.agents import make_agent
+from kibitz.agents.snelleman import count_tricks
 from kibitz.arena.play import Batch, Match
 from kibitz.errors import BadOption, ParseError
+from kibitz.games.diminishing_bridge.bids import likelihood_of_bids, rounded_to
+from kibitz.games.diminishing_bridge.hands import hand_worth
 from kibitz.games.diminishing_bridge.rules import (
     BID,
     BIDDING,
@@ -21,12 +24,7 @@ from kibitz.games.diminishing_bridge.rules import (
     DiminishingBridge,
 )
 from kibitz.games.diminishing_bridge.scoreboard import game_value
-from kibitz.games.diminishing_bridge.sense import (
-    hand_worth,
-    likelihood_of_bids,
-    sensible_bid,
-    sensible_card,
-)
+from kibitz.games.diminishing_bridge.sense import sensible_bid, sensible_card
 from kibitz.games.diminishing_bridge.snelleman import (
     RANDOM,
     RULE_BASED,
@@ -39,6 +37,7 @@ from kibitz.kernel import entry
 from kibitz.position import State, deal
 from kibitz.protocol import SILENT
 from kibitz.rng import stream
+from kibitz.search.objective import Habit
 from kibitz.search.worlds import begin, memory_for_worlds
 from kibitz.testing import check_game, check_hidden, walk
 from tests import naive_bridge
@@ -677,20 +676,67 @@ def test_bids_are_explained_by_the_hands_that_were_dealt():
         world.record.made[:4] = 6  # of ten
     likely, unlikely = (likelihood_of_bids(world.game, world.record, 0) for world in worlds)
     assert likely > 10 * unlikely
-    for world in worlds:
-        world.record.made[:4] = 1  # they are not trusted
-    assert [likelihood_of_bids(w.game, w.record, 0) for w in worlds] == [1, 1]
+
+
+def test_who_fails_is_believed_to_bid_by_the_values_of_its_cards():
+    """Five aces and kings of plain suits are worth 3.5 by their values, 2.3 tricks at random."""
+    hands = ["2C 3C 4C 5C 6C", "AC KC AD KD AH", "2D 3D 4D 5D 6D", "2H 3H 4H 5H 6H"]
+    chances = {}
+    for made in (0, 6):
+        for bid in (2, 4):
+            state = set_up(hands, "TS", [0, bid, 0, 0], 8, turn=0)
+            state.record.made[:4] = made
+            chances[made, bid] = likelihood_of_bids(state.game, state.record, 0)
+    assert chances[6, 2] > chances[6, 4]
+    assert chances[0, 4] > 3 * chances[0, 2]
+
+
+@pytest.mark.parametrize(
+    ("bids", "meant"),
+    [
+        ([2, 2, 0, 3], (2.5, 3.5)),
+        ([1, 1, 0, 0], (-math.inf, 0.5)),
+        ([1, 1, 1, 3], (2.0, 3.5)),  # who is dealt 2.2 tricks may not bid two
+        ([1, 1, 1, 1], (0.5, 2.0)),
+        ([2, 2, 1, 1], (-math.inf, 1.5)),  # nor who is dealt none, none
+        ([5, 0, 0, 5], (4.5, math.inf)),
+        ([0, 0, 0, 4], (3.5, math.inf)),
+    ],
+)
+def test_a_bid_is_a_number_rounded_and_a_forbidden_one_is_not_among_them(bids, meant):
+    hands = ["2C 3C 4C 5C 6C", "AC KC AD KD AH", "2D 3D 4D 5D 6D", "2H 3H 4H 5H 6H"]
+    state = set_up(hands, "TS", bids, 8, turn=0)
+    dealer = state.game.dealer(state.record)
+    assert dealer == 3
+    assert rounded_to(state.game, state.record, dealer) == meant
+
+
+@pytest.mark.parametrize("cards", [1, 4, 8, 12])
+def test_the_worth_of_a_hand_is_what_random_playouts_give(cards):
+    game = games.load(f"diminishing-bridge:cards={cards},rounds=1")
+    plan, world, moves = np.zeros(1, game.plan), np.zeros(1, game.state), np.zeros(game.max_moves, np.int64)
+    off = []
+    for number in range(60):
+        view = deal(game, number).view(number % 4)
+        counts = np.zeros(game.largest() + 1)
+        count_tricks(
+            *(game, Habit(0.0), view.array, view.seat, 1000, plan, world, moves, counts, stream(number))
+        )
+        tricks = np.arange(len(counts)) @ counts / 1000
+        off.append(hand_worth(game, view.record, view.seat) - tricks)
+    assert np.sqrt(np.mean(np.square(off))) < 0.17
+    assert abs(np.mean(off)) < 0.06
 
 
 def test_bids_that_nothing_explains_leave_all_worlds_alike():
-    """Three seats bid four of five tricks each, and are trusted."""
+    """Three seats bid all of five tricks each, and are trusted."""
     hands = ["AS KS QS AC KC", "2D 3D 5C 6C 7C", "6D 7D 4D 8D 9D", "2H 3H 4H 5H 6H"]
-    state = set_up(hands, "TS", [1, 4, 4, 4], 8, turn=0)
+    state = set_up(hands, "TS", [1, 5, 5, 5], 8, turn=0)
     state.record.made[:4] = 10
     worlds = memory_for_worlds(state.game, 200)
     begin(state.game, worlds, state.view().array, 0, stream(1))
-    assert all(likelihood_of_bids(state.game, world, 0) == 0 for world in worlds.pool.view(np.recarray))
-    assert worlds.odds.tolist() == list(range(1, 201))
+    odds = np.diff(worlds.odds, prepend=0.0)
+    assert odds.max() < 1.5 * odds.min()
 
 
 @pytest.mark.parametrize("seats", [2, 4, 6])

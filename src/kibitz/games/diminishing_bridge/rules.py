@@ -45,10 +45,10 @@ from kibitz.bits import list_cards, lowest, random_card, random_subset, size
 from kibitz.errors import BadOption
 from kibitz.games import tricks
 from kibitz.games.diminishing_bridge import text
+from kibitz.games.diminishing_bridge.bids import likelihood_of_bids
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
 from kibitz.games.diminishing_bridge.sense import (
     PREDICTABLE,
-    likelihood_of_bids,
     promising_bids,
     sensible_bid,
     sensible_card,
@@ -256,12 +256,16 @@ class DiminishingBridge(NamedTuple):
 
     def forbidden(game, state):
         """The bid that the mover may not make; −1 if there is none."""
-        if not game.screw or game.luciferen or state.turn != game.dealer(state):
+        return game.forbidden_to(state, state.turn)
+
+    def forbidden_to(game, state, seat):
+        """The bid that a seat may not make, or might not, with all others known; −1 if there is none."""
+        if not game.screw or game.luciferen or seat != game.dealer(state):
             return -1
         others = 0
-        for seat in range(game.seats):
-            if seat != state.turn:
-                others += state.bids[seat]
+        for other in range(game.seats):
+            if other != seat:
+                others += state.bids[other]
         return others - state.cards if game.published else state.cards - others
 
     def legal(game, state, moves):

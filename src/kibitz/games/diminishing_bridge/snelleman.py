@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.bits import lowest, nth, random_card, size
-from kibitz.games.diminishing_bridge.sense import unseen_by
+from kibitz.games.diminishing_bridge.hands import unseen_by
 from kibitz.games.tricks import next_seat, playable
 from kibitz.kernel import component, kernel
 from kibitz.rng import below
@@ -39,9 +39,13 @@ def strategic_value(game, state):
     The thesis's formulae have their labels swapped; its prose is followed. It says nothing about a
     card that its owner does not see: that is worth nothing here.
     """
-    if game.is_blind(state):
-        return 0.0
-    hand, worth = state.hands[state.turn], 0  # in parts of 1/C: whole numbers add up without error
+    return card_values(game, state, state.hands[state.turn]) if not game.is_blind(state) else 0.0
+
+
+@kernel
+def card_values(game, state, hand):
+    """The sum of the values of a hand's cards."""
+    worth = 0  # in parts of 1/C: whole numbers add up without error
     o, deck = game.ranks, game.deck_size()
     while hand != 0:
         card = lowest(hand)
