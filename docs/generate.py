@@ -16,7 +16,7 @@ from kibitz import agents, errors, games, protocol
 from kibitz.agents.classical import Classical
 from kibitz.arena.tally import JUDGED, MEASURES
 from kibitz.experiments import description
-from kibitz.search.montecarlo import Searcher, TreeSearch, options_of
+from kibitz.search.montecarlo import FlatMonteCarlo, Searcher, TreeSearch, options_of
 from kibitz.specs import Duration, Option
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -126,6 +126,11 @@ only. Three of them do not search and take one option, `as_run` (true or false),
 `snelleman-rule-based`: the rules of the program behind the published tables. `snelleman-mc`,
 `snelleman-mcts` and `boerenbridge` take the options below and `bidding` (`tricks`, `score` or `search`).
 
+The agents `castelein-…` are for [Mini-Tichu](../games/mini_tichu.md) and [Tichu](../games/tichu.md).
+`castelein-random` takes one option, `blind` (true or false): plays of Mini-Tichu that are equal but for
+suits count as one. `castelein-mc` takes the options below and `rest` (`playouts` or `random`): how it decides
+all of Tichu that is no play of cards in turn.
+
 `cheating` is the only agent that gets the truth instead of a view. It shows how much the hidden
 cards are worth, and is refused where advice is asked for. `worlds=true` under any other name is an
 error.
@@ -142,10 +147,17 @@ default.
 
 """
 
+FLAT_HEAD = """
+## Options of flat Monte Carlo
+
+For `flat`, `snelleman-mc` and `castelein-mc`.
+
+"""
+
 TREE_HEAD = """
 ## Options of tree search
 
-For all searches by playouts but `flat` and `snelleman-mc`: they are one algorithm.
+For all other searches by playouts: they are one algorithm.
 
 """
 
@@ -185,13 +197,17 @@ def agents_page() -> str:
         if best:
             experts.append(f"- {name}: `{best}`")
     common = options_of(Searcher)
-    own = {name: o for name, o in options_of(TreeSearch).items() if name not in common}
+    flat, tree = (
+        {name: o for name, o in options_of(search).items() if name not in common}
+        for search in (FlatMonteCarlo, TreeSearch)
+    )
     return "".join(
         [
             AGENTS_HEAD + "\n".join(rows) + "\n",
             AGENTS_NOTES + "\n".join(experts) + "\n",
             SEARCH_HEAD + _options(common),
-            TREE_HEAD + _options(own),
+            FLAT_HEAD + _options(flat),
+            TREE_HEAD + _options(tree),
             TREE_NOTES,
             CLASSICAL_HEAD + _options(options_of(Classical)),
         ]

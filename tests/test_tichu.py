@@ -1,11 +1,14 @@
 """Tichu: calls, exchange, wish, gift, bombs out of turn, games to a number of points, what is seen."""
 
 import itertools
+import math
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 
+from kibitz.agents import make_agent
 from kibitz.errors import BadOption, IllegalMove, ParseError
 from kibitz.games import load
 from kibitz.games.tichu import combinations as c
@@ -16,6 +19,9 @@ from kibitz.kernel import entry
 from kibitz.position import State, deal
 from kibitz.protocol import SILENT, UNNOTICED
 from kibitz.testing import check_agent, check_game, check_hidden
+from tests import tichu_transcripts
+
+FOURTEEN = "2D 3D 4D 5D 6H 7H 8H 9H TC JC QC KC AS AH"
 
 
 def mask(words):
@@ -150,6 +156,66 @@ def test_the_margin_is_that_of_the_round():
         winning.value(game, later.record, out)
         won = 0.5 + 0.5 * np.sign(margin - 0.5)
         assert out[0] == pytest.approx((margin + won) / 2)
+        outright = game.objectives["outright"](game, state.record, 1.0)
+        outright.value(game, later.record, out)
+        assert out[:4].tolist() == [float(margin > 0.5), float(margin < 0.5)] * 2
+
+
+@pytest.mark.parametrize(
+    ("finished", "share"),
+    [
+        ((1, 0, 2, 0), 1.0),
+        ((1, 2, 3, 0), 0.75),
+        ((1, 2, 0, 3), 0.5),
+        ((2, 1, 3, 0), 0.5),
+        ((0, 1, 2, 3), 0.25),
+    ],
+)
+def test_places_count_who_goes_out_before_the_others(finished, share):
+    """Half of the value, beside the margin, which is none here."""
+    game, out = Tichu(), np.zeros(8)
+    state = deal(game, 1)
+    state.record.finished[:] = finished
+    game.objectives["places"](game, state.record, 1.0).value(game, state.record, out)
+    assert out[:4].tolist() == pytest.approx([(0.5 + share) / 2, (1.5 - share) / 2] * 2)
+
+
+# --- readings of what the thesis leaves open -------------------------------------------------------
+
+
+def test_monte_carlo_may_decide_all_but_plays_at_random():
+    agent = make_agent("castelein-mc:rest=random,each=2", Tichu())
+    for state in (deal(Tichu(), 1), play(set_up(["Drg 2H", FOURTEEN, "2C 3C", "2S 3S"]), "Drg")):
+        chosen = Counter(agent.choose(state.view(), seed) for seed in range(60))
+        assert set(chosen) == set(state.legal_moves())
+        assert min(chosen.values()) > 15
+    assert math.isnan(agent.advise(deal(Tichu(), 1).view(), 1).rows[0].value)
+    state = play(set_up(["JD 2H", FOURTEEN, "2C 3C", "2S 3S"]), "JD")
+    chosen = Counter(agent.choose(state.view(), seed) for seed in range(60))
+    assert 0 < chosen[TICHU] < 30  # one of five legal moves
+    assert len(chosen) > 2
+
+
+def test_of_equal_moves_the_first_or_the_last_is_taken():
+    """Both straights go out, which is a double victory."""
+    state = set_up(["5D 6D 7D 8H Phx", "KD 2D", "", "6H 7H"], finished=(0, 0, 1, 0))
+    straights = ["5D+6D+7D+8H+Phx=4", "5D+6D+7D+8H+Phx=9"]
+    assert state.move_texts()[-2:] == straights
+    first, last = (
+        make_agent(f"castelein-mc:ties={ties}").choose(state.view(), 1) for ties in ("first", "last")
+    )
+    assert move_text(last) == straights[1]
+    assert move_text(first) != straights[1]
+
+
+# --- golden transcripts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", tichu_transcripts.FILES, ids=lambda file: file.stem)
+def test_transcript(file):
+    """Each is named after the rule that it shows."""
+    stored = file.read_text(encoding="utf-8")
+    assert tichu_transcripts.played_again(stored) == stored
 
 
 # --- the course of a round -------------------------------------------------------------------------
@@ -250,9 +316,8 @@ def test_tichu_until_the_own_first_card():
 
 
 def test_no_tichu_once_somebody_is_out():
-    hand = "2D 3D 4D 5D 6H 7H 8H 9H TC JC QC KC AS AH"
-    assert "tichu" in set_up([hand, "2H 3H", "2C", "2S 3S"]).move_texts()
-    assert "tichu" not in set_up([hand, "2H 3H", "", "2S 3S"], finished=(0, 0, 1, 0)).move_texts()
+    assert "tichu" in set_up([FOURTEEN, "2H 3H", "2C", "2S 3S"]).move_texts()
+    assert "tichu" not in set_up([FOURTEEN, "2H 3H", "", "2S 3S"], finished=(0, 0, 1, 0)).move_texts()
 
 
 # --- the wish --------------------------------------------------------------------------------------
@@ -541,6 +606,21 @@ def test_the_table_shows_calls_gifts_and_the_wish():
     assert "Grand Tichu" in told
     assert "wish    T" in told
     assert "to seat 1" in told
+
+
+def test_advice_is_a_table_however_long_the_moves_are():
+    state = set_up(["5D 6D 7D 8H Phx", "KD 2D", "TH 9H", "6H 7H"])
+    lines = str(make_agent("random").advise(state.view(), 1)).splitlines()[:-1]
+    assert max(map(len, state.move_texts())) > 15
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_the_table_says_who_gets_the_card_that_is_to_be_given():
+    state = deal(Tichu(calls=False), 4)
+    for receiver in (1, 2, 3):
+        assert state.game.picture(state.view(0).record, 0).endswith(f"you, a card for seat {receiver}")
+        assert state.game.picture(state.view(2).record, 2).endswith("to play  seat 0")
+        state.play(state.legal_moves()[0])
 
 
 def test_an_illegal_move_is_refused():

@@ -158,7 +158,7 @@ SETTINGS: dict[str, Setting] = {
         "Castelein 2017: any legal play of Tichu, cards told apart",
     ),
     "castelein-mc": Setting(
-        FlatMonteCarlo,
+        "kibitz.agents.castelein:CasteleinMC",
         {"each": 20, "objective": "wins"},
         "Castelein 2017: 20 random playouts for every legal play, the best win rate",
     ),

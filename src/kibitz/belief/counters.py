@@ -105,7 +105,9 @@ class Counters:
         told = self.to_dict()
         rows = [
             [
-                *(f"{step['rounds']:,}", f"{step['change']:.2f}", f"{step['trials']:,}"),
+                f"{step['rounds']:,}",
+                "–" if np.isnan(step["change"]) else f"{step['change']:.2f}",  # nothing was known before
+                f"{step['trials']:,}",
                 *(f"{step['right_at_random']:.1f}", f"{step['right_by_counters']:.1f}"),
             ]
             for step in told["steps"]

@@ -55,16 +55,17 @@ class Advice:
 
     def __str__(self) -> str:
         names = list(self.rows[0].shares)
+        width = max(8, *(len(row.text) for row in self.rows))
         further = "".join(f" {name:>15}" for name in names)
         was_tried = any(row.visits or row.available for row in self.rows)
         tried = f" {'±':>8} {'visits':>8} {'available':>10}" if was_tried else ""
-        lines = [f"  {'move':<8} {self.unit:>16}{tried}{further}"]
+        lines = [f"  {'move':<{width}} {self.unit:>16}{tried}{further}"]
         for row in self.ranked():
             mark = "▸" if row.move == self.best else " "
             value, error = (f"{x:.3f}" if math.isfinite(x) else "–" for x in (row.value, row.stderr))
             shares = "".join(f" {100 * row.shares[name]:>13.1f} %" for name in names)
             tried = f" {error:>8} {row.visits:>8} {row.available:>10}" if was_tried else ""
-            lines.append(f"{mark} {row.text:<8} {value:>16}{tried}{shares}")
+            lines.append(f"{mark} {row.text:<{width}} {value:>16}{tried}{shares}")
         if was_tried:
             how = "exact" if self.exact else f"{self.iterations:,} iterations"
             how += f", {self.worlds:,} worlds"

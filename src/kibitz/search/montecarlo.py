@@ -99,6 +99,8 @@ class Statistics:
     """In which order the moves were first tried, if that decides between equal visits."""
     columns: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     """What else is known of every move, by name."""
+    prefers_last: bool = False
+    """Between moves that are equal in all that decides: the last in the game's order, not the first."""
     settled: bool = False
     """The tree has proved its root: the best value is the best move, however often it was tried."""
 
@@ -112,13 +114,14 @@ class Statistics:
         return self.sums / np.maximum(self.visits, 1)
 
     def best(self, by_value: bool) -> int:
-        """The index of the move to make: the first of those with the most visits (or value)."""
+        """The index of the move to make: the first (or last) of those with the most visits (or value)."""
         if self.choice is not None:
             return self.choice
         means = np.where(self.visits > 0, self.means(), -np.inf)
         second = means if self.tried is None else -self.tried
         keys = (self.visits, means) if by_value or self.settled else (second, self.visits)
-        order = np.lexsort((-np.arange(len(self.moves)), *keys))
+        listed = np.arange(len(self.moves))
+        order = np.lexsort((listed if self.prefers_last else -listed, *keys))
         return int(order[-1])
 
     def advice(self, agent: Searcher, view: View, objective: Any, seconds: float, seed: int) -> Advice:
@@ -368,6 +371,9 @@ class FlatMonteCarlo(Searcher):
         f"{gpu.LARGE:,} playouts on",
         choices=gpu.DEVICES,
     )
+    ties: str = option(
+        "first", "of moves of equal value: the one listed first, or last", choices=("first", "last")
+    )
     least: int = 1
     """Playouts of a move, however many moves there are."""
 
@@ -428,18 +434,23 @@ class FlatMonteCarlo(Searcher):
                 break
         found = []
         for i in range(n):
-            one = Statistics.of(choices[i, : widths[i]].tolist())
+            one = self._statistics(choices[i, : widths[i]].tolist())
             one.sums[:], one.squares[:] = sums[i, : widths[i]], squares[i, : widths[i]]
             one.visits[:] = one.available[:] = done[i]
             one.iterations = one.worlds = int(done[i] * widths[i])
             found.append(one)
         return found
 
+    def _statistics(self, moves: list[int]) -> Statistics:
+        found = Statistics.of(moves)
+        found.prefers_last = self.ties == "last"
+        return found
+
     def _search(self, view: View, seed: int) -> Statistics:
         game = view.game
         if self.plays_lanes(game):
             return next(self._sampled(view.array, game, np.array([view.seat]), stream(seed)))
-        found = Statistics.of(legal_moves(view))
+        found = self._statistics(legal_moves(view))
         each = self.each or max(self.least, self.iterations // len(found.moves))
         world, rng = np.zeros(1, game.state), stream(seed)
         drawn, objective = self._worlds(view, "worlds", rng), self._objective(view)

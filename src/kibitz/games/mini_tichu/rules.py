@@ -30,7 +30,7 @@ from kibitz.games.tichu.combinations import (
     list_leads,
 )
 from kibitz.games.tichu.holding import trade
-from kibitz.games.tichu.margin import ahead, margin
+from kibitz.games.tichu.margin import OBJECTIVES
 from kibitz.games.tichu.round import (
     FEW_CARDS,
     FIELDS,
@@ -64,7 +64,7 @@ class MiniTichu(NamedTuple):
     state = np.dtype([*FIELDS], align=True)
     max_moves = 2560
     max_plies = 256
-    objectives = {"margin": margin, "ahead": ahead}
+    objectives = OBJECTIVES
     expert = "ismcts:4000,objective=ahead,playout=sensible,c=0.6,merge=true,prune=true"
     plan = unseen.PLAN
     situations = prediction.SITUATIONS

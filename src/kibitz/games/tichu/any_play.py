@@ -16,31 +16,27 @@ from kibitz.bits import lowest, nth, size
 from kibitz.games.tichu.combinations import (
     ACE,
     BOMB,
-    DOG,
-    DRAGON,
     FULL_HOUSE,
     MAH_JONG,
     NOTHING,
+    ONES,
     PAIR,
     PASS,
     PHOENIX,
     SINGLE,
+    SPECIAL,
     STAIRS,
+    STANDS_FOR,
     STRAIGHT,
     THREE,
+    counts_of,
     single_cards,
 )
 from kibitz.kernel import kernel
 from kibitz.rng import below
 
-_SPECIAL = MAH_JONG | DOG | PHOENIX | DRAGON
-_ONES = np.int64(0x11111111111111)  # a bit for every rank
-_SEVENS = np.int64(0x77777777777777)
-_EVERY_OTHER = np.int64(0x55555555555555)
-_EVERY_TWO = np.int64(0x33333333333333)
 _RANK = np.int64(15)
 _ONE = np.int64(1)
-_STANDS_FOR = np.int64(56)
 _MORE_THAN_ANY = np.int64(1 << 40)
 
 
@@ -84,7 +80,7 @@ def _find_lead(hand, number):
     if play == PASS:
         play, number = _find_set(hand, 3, 0, number)
     if play == PASS:
-        play, number = _find_four(hand & ~_SPECIAL, number)
+        play, number = _find_four(hand & ~SPECIAL, number)
     if play == PASS:
         play, number = _find_full_house(hand, 0, number)
     if play == PASS:
@@ -113,14 +109,7 @@ def _find_answer(hand, kind, length, height, number):
 @kernel
 def _above(hand, height):
     """The cards of a rank that are above a height."""
-    return hand & ~_SPECIAL & -(_ONE << np.int64(4 * (height // 2)))
-
-
-@kernel
-def _counts(cards):
-    """How many cards there are of every rank."""
-    twos = cards - (cards >> 1 & _EVERY_OTHER)
-    return (twos & _EVERY_TWO) + (twos >> 2 & _EVERY_TWO)
+    return hand & ~SPECIAL & -(_ONE << np.int64(4 * (height // 2)))
 
 
 @kernel
@@ -132,13 +121,13 @@ def _pairs(counts):
 @kernel
 def _any(counts):
     """The ranks whose number, 7 at most, is not 0."""
-    return (counts + _SEVENS) >> 3 & _ONES
+    return (counts + 7 * ONES) >> 3 & ONES
 
 
 @kernel
 def _exactly(n, counts):
     """The ranks whose number is n."""
-    return _ONES & ~_any(counts ^ n * _ONES)
+    return ONES & ~_any(counts ^ n * ONES)
 
 
 # --- cards of one rank -----------------------------------------------------------------------------
@@ -155,7 +144,7 @@ def _count_equal(cards, k):
     """The ways to take k cards of one rank, k from 1 to 3."""
     if k == 1:
         return size(cards)
-    counts = _counts(cards)
+    counts = counts_of(cards)
     threes, fours = size(_exactly(3, counts)), size(_exactly(4, counts))
     return threes + 4 * fours if k == 3 else size(_exactly(2, counts)) + 3 * threes + 6 * fours
 
@@ -174,7 +163,7 @@ def _nth_equal(cards, k, number):
 def _nth_pair(cards, number):
     """By how far the suits are apart."""
     for apart in range(1, 4):
-        lower = cards & cards >> apart & (_RANK >> apart) * _ONES
+        lower = cards & cards >> apart & (_RANK >> apart) * ONES
         n = size(lower)
         if number < n:
             card = _ONE << nth(lower, number)
@@ -186,7 +175,7 @@ def _nth_pair(cards, number):
 @kernel
 def _nth_three(cards, number):
     """Three of three, or four without one."""
-    counts = _counts(cards)
+    counts = counts_of(cards)
     threes = _exactly(3, counts)
     n = size(threes)
     if number < n:
@@ -213,7 +202,7 @@ def _nth_set(cards, k, number):
 @kernel
 def _phoenix_as(card):
     """The Phoenix, standing for the rank of a card."""
-    return PHOENIX | np.int64(card // 4 + 1) << _STANDS_FOR
+    return PHOENIX | np.int64(card // 4 + 1) << STANDS_FOR
 
 
 # --- the kinds of plays ----------------------------------------------------------------------------
@@ -242,8 +231,8 @@ def _find_set(hand, k, height, number):
 def _find_full_house(hand, height, number):
     """By how many cards there are of the rank of the three, and whether the Phoenix is one of them."""
     has_phoenix = np.int64(hand & PHOENIX != 0)
-    cards = hand & ~_SPECIAL
-    here = _counts(_above(hand, height))
+    cards = hand & ~SPECIAL
+    here = counts_of(_above(hand, height))
     all_pairs, all_cards = _count_equal(cards, 2), size(cards)
     for n_cards in range(2, 5):
         ranks = _exactly(n_cards, here)
@@ -272,9 +261,9 @@ def _find_run(hand, k, length, height, number):
     `ways` says for every rank in how many ways its cards can be taken, `filled` in how many if the Phoenix is
     one of them. A run grows by multiplying: `whole` is without the Phoenix, `helped` with it.
     """
-    cards = hand & ~(_SPECIAL & ~MAH_JONG)
-    counts = _counts(cards)
-    ways, filled = counts, _ONES & ~MAH_JONG
+    cards = hand & ~(SPECIAL & ~MAH_JONG)
+    counts = counts_of(cards)
+    ways, filled = counts, ONES & ~MAH_JONG
     if k == 2:
         counts &= ~MAH_JONG
         ways, filled = _pairs(counts), counts
@@ -308,7 +297,7 @@ def _find_run(hand, k, length, height, number):
 def _starts(ways, filled, n):
     """The ranks from which on n in a row can be made."""
     ranks, fillable = _any(ways), _any(filled)
-    whole, helped = _ONES, np.int64(0)
+    whole, helped = ONES, np.int64(0)
     for i in range(n):
         shift = np.int64(4 * i)
         helped = helped & ranks >> shift | whole & fillable >> shift
@@ -347,7 +336,7 @@ def _nth_run(cards, k, ways, filled, start, n, whole, helped, number):
 @kernel
 def _find_bomb(hand, kind, length, height, number):
     """Bombs that beat what lies on the table, but for those that beat it as straights."""
-    cards = hand & ~_SPECIAL
+    cards = hand & ~SPECIAL
     if kind != BOMB or length == 4:
         play, number = _find_four(_above(hand, height) if kind == BOMB else cards, number)
         if play != PASS:
@@ -363,7 +352,7 @@ def _find_bomb(hand, kind, length, height, number):
             fitting = np.int64(0)
         n = size(fitting)
         if number < n:
-            return (_ONES & (_ONE << np.int64(4 * n_cards)) - 1) << nth(fitting, number), number
+            return (ONES & (_ONE << np.int64(4 * n_cards)) - 1) << nth(fitting, number), number
         number -= n
         flushes &= cards >> np.int64(4 * n_cards)
         n_cards += 1
@@ -372,7 +361,7 @@ def _find_bomb(hand, kind, length, height, number):
 
 @kernel
 def _find_four(cards, number):
-    fours = _exactly(4, _counts(cards))
+    fours = _exactly(4, counts_of(cards))
     n = size(fours)
     if number < n:
         return _RANK << nth(fours, number), number

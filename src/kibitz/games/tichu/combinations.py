@@ -26,18 +26,24 @@ PASS = np.int64(0)
 ACE = 14
 HIGHEST = 30  # the height of the Dragon
 
-_SPECIAL = np.int64(15)
-_ONES = np.int64(0x11111111111111)  # the first suit
-_FIVE_IN_A_ROW = np.int64(0x11111)
-_STANDS_FOR = np.int64(56)
+SPECIAL = MAH_JONG | DOG | PHOENIX | DRAGON
+ONES = np.int64(0x11111111111111)
+"""The first suit, and a bit for every rank."""
+TWO_SUITS, THREE_SUITS = 3 * ONES, 7 * ONES
+"""The first ones."""
+FIVE_IN_A_ROW = np.int64(0x11111)
+STANDS_FOR = np.int64(56)
+"""Where the rank of the Phoenix is written."""
+
 _ONE = np.int64(1)
+_EVERY_OTHER = 5 * ONES
 
 
 def _rank_mask(*ranks: int) -> np.int64:
     return np.int64(sum(15 << 4 * (rank - 1) for rank in ranks))
 
 
-_FIVES, _TENS_AND_KINGS = _rank_mask(5), _rank_mask(10, 13)
+_ALL_FIVES, _TENS_AND_KINGS = _rank_mask(5), _rank_mask(10, 13)
 
 # _SUBSETS[k, cards of a rank, i]: the ways to take k of them; _WAYS how many there are.
 _WAYS = np.zeros((5, 16), np.int64)
@@ -53,7 +59,7 @@ for _cards in range(16):
 @kernel
 def points(cards):
     """What cards are worth: 5 for a five, 10 for a ten or king, 25 for the Dragon, −25 for the Phoenix."""
-    worth = 5 * size(cards & _FIVES) + 10 * size(cards & _TENS_AND_KINGS)
+    worth = 5 * size(cards & _ALL_FIVES) + 10 * size(cards & _TENS_AND_KINGS)
     return worth + 25 * (np.int64(cards & DRAGON != 0) - np.int64(cards & PHOENIX != 0))
 
 
@@ -78,25 +84,32 @@ def rank_mask(rank):
 @kernel
 def occupied(cards):
     """One bit for every rank from the 1 on of which there is a card, four bits apart."""
-    cards = cards & ~_SPECIAL | cards & MAH_JONG
+    cards = cards & ~SPECIAL | cards & MAH_JONG
     cards |= cards >> 1
     cards |= cards >> 2
-    return cards & _ONES
+    return cards & ONES
+
+
+@kernel
+def counts_of(cards):
+    """In the four bits of every rank how many of its cards there are, special cards as those of rank 1."""
+    halves = cards - (cards >> 1 & _EVERY_OTHER)
+    return (halves & TWO_SUITS) + (halves >> 2 & TWO_SUITS)
 
 
 @kernel
 def is_flush(cards):
     """Whether all cards are of one suit; the special cards are of none."""
-    if cards & _SPECIAL != 0:
+    if cards & SPECIAL != 0:
         return False
     suit = lowest(cards) & 3
-    return cards & ~(_ONES << suit) == 0
+    return cards & ~(ONES << suit) == 0
 
 
 @kernel
 def single_cards(hand, height):
     """The cards that can be played alone above a height; 0: to lead, the Dog too."""
-    cards = hand & ~_SPECIAL & ~((_ONE << np.int64(4 * (height // 2))) - 1)
+    cards = hand & ~SPECIAL & ~((_ONE << np.int64(4 * (height // 2))) - 1)
     if height == 0:
         cards |= hand & (MAH_JONG | DOG)
     elif height == 1:  # a Phoenix that was led, where even the Mah Jong is higher
@@ -138,7 +151,7 @@ def list_set(hand, k, rank, plays, n):
         n += 1
     if hand & PHOENIX != 0:
         for i in range(_WAYS[k - 1, suits]):
-            plays[n] = _SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << _STANDS_FOR
+            plays[n] = _SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << STANDS_FOR
             n += 1
     return n
 
@@ -187,7 +200,7 @@ def list_runs(hand, k, length, height, plays, n):
     if length > 0:
         lowest_start = max(lowest_start, height // 2 - length + 2)
     for start in range(lowest_start, ACE - shortest + 2):
-        if k == 1 and size((ranks >> np.int64(4 * (start - 1))) & _FIVE_IN_A_ROW) + has_phoenix < 5:
+        if k == 1 and size((ranks >> np.int64(4 * (start - 1))) & FIVE_IN_A_ROW) + has_phoenix < 5:
             continue
         begin, end, grown = n, n + 1, 0
         plays[begin] = 0
@@ -218,7 +231,7 @@ def extend(hand, k, rank, run, plays, n):
         n += 1
     if hand & ~run & PHOENIX != 0 and rank > 1:
         for i in range(_WAYS[k - 1, suits]):
-            plays[n] = run | _SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << _STANDS_FOR
+            plays[n] = run | _SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << STANDS_FOR
             n += 1
     return n
 
@@ -256,8 +269,8 @@ def list_bombs(hand, length, height, plays, n):
 @kernel
 def has_bomb(hand, length, height):
     """Whether there is one that beats a bomb of so many cards and height; 0: any."""
-    cards = hand & ~_SPECIAL
-    fours = cards & cards >> 1 & cards >> 2 & cards >> 3 & _ONES
+    cards = hand & ~SPECIAL
+    fours = cards & cards >> 1 & cards >> 2 & cards >> 3 & ONES
     if length < 4 and fours != 0:
         return True
     if length == 4 and fours >> np.int64(4 * (height // 2)) != 0:
@@ -311,7 +324,7 @@ def list_answers(hand, kind, length, height, plays, n):
 @kernel
 def stands_for(play):
     """The rank that the Phoenix stands for in a combination, else 0."""
-    return play >> _STANDS_FOR
+    return play >> STANDS_FOR
 
 
 @kernel

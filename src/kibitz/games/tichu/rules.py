@@ -59,7 +59,7 @@ from kibitz.games.tichu.decisions import (
     rank_to_wish,
 )
 from kibitz.games.tichu.holding import trade
-from kibitz.games.tichu.margin import ahead, margin
+from kibitz.games.tichu.margin import OBJECTIVES
 from kibitz.games.tichu.round import (
     FEW_CARDS,
     FIELDS,
@@ -114,7 +114,7 @@ class Tichu(NamedTuple):
         align=True,
     )
     max_moves = 2560
-    objectives = {"margin": margin, "ahead": ahead}
+    objectives = OBJECTIVES
     expert = "ismcts:4000,objective=ahead,playout=sensible,c=0.6,merge=true,prune=true"
     plan = unseen.PLAN
     situations = prediction.SITUATIONS
@@ -696,7 +696,11 @@ class Tichu(NamedTuple):
         return text.tell(game, state, int(move), observer)
 
     def picture(game, view, seat):
-        return text.picture(game, view, seat)
+        told = text.picture(game, view, seat)
+        if view["phase"] == EXCHANGE and view["turn"] == seat:
+            receiver = (seat + 1 + np.count_nonzero(view["gave"][seat])) & 3
+            told += f", a card for seat {receiver}"
+        return told
 
     def inventory(game, state):
         cards = int(DECK) if state["rounds"] + state["played"] == 0 else int(state["played"])

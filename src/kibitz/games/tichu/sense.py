@@ -20,18 +20,25 @@ from kibitz.games.tichu.combinations import (
     DECK,
     DOG,
     DRAGON,
+    FIVE_IN_A_ROW,
     FULL_HOUSE,
     HIGHEST,
     MAH_JONG,
     NOTHING,
+    ONES,
     PAIR,
     PASS,
     PHOENIX,
     SINGLE,
+    SPECIAL,
     STAIRS,
+    STANDS_FOR,
     STRAIGHT,
     THREE,
+    THREE_SUITS,
+    TWO_SUITS,
     cards_of,
+    counts_of,
     height_of,
     kind_of,
     list_bombs,
@@ -43,11 +50,6 @@ from kibitz.games.tichu.round import partner
 from kibitz.kernel import kernel
 
 _ONE = np.int64(1)
-_SPECIAL = np.int64(15)
-_ONES, _TWOS = np.int64(0x11111111111111), np.int64(0x33333333333333)
-_THREES, _FIVES = np.int64(0x77777777777777), np.int64(0x55555555555555)
-_FIVE_IN_A_ROW = np.int64(0x11111)
-_STANDS_FOR = np.int64(56)
 
 # A hand that is laid out stands at the end of the buffer of plays, which the longest list does not reach.
 _LAID, _KINDS, _HEIGHTS = 2512, 2528, 2544
@@ -143,35 +145,33 @@ for _cards in range(16):
 
 
 @kernel
-def counts_of(cards):
+def natural_counts(cards):
     """In the four bits of every rank how many cards of it there are; special cards are not counted."""
-    cards = cards & ~_SPECIAL
-    halves = cards - ((cards >> 1) & _FIVES)
-    return (halves & _TWOS) + ((halves >> 2) & _TWOS)
+    return counts_of(cards & ~SPECIAL)
 
 
 @kernel
 def alone(counts):
     """The ranks of one card."""
-    return counts & ~(counts >> 1) & _ONES
+    return counts & ~(counts >> 1) & ONES
 
 
 @kernel
 def twos(counts):
     """The ranks of exactly two cards."""
-    return ~counts & (counts >> 1) & _ONES
+    return ~counts & (counts >> 1) & ONES
 
 
 @kernel
 def threes(counts):
     """The ranks of exactly three cards."""
-    return counts & (counts >> 1) & _ONES
+    return counts & (counts >> 1) & ONES
 
 
 @kernel
 def fours(counts):
     """The ranks of four cards."""
-    return (counts >> 2) & _ONES
+    return (counts >> 2) & ONES
 
 
 @kernel
@@ -187,14 +187,14 @@ def in_a_row(ranks, n):
 @kernel
 def in_flushes(hand):
     """The cards of all straights of one suit, which are bombs."""
-    starts = in_a_row(hand & ~_SPECIAL, 5)
+    starts = in_a_row(hand & ~SPECIAL, 5)
     return starts | starts << 4 | starts << 8 | starts << 12 | starts << 16
 
 
 @kernel
 def one_of_each(cards):
     """The first card of every rank."""
-    return cards & ~((cards & _THREES) << 1 | (cards & _TWOS) << 2 | (cards & _ONES) << 3)
+    return cards & ~((cards & THREE_SUITS) << 1 | (cards & TWO_SUITS) << 2 | (cards & ONES) << 3)
 
 
 @kernel
@@ -220,7 +220,7 @@ def first_cards(hand, flushes, rank, k):
 @kernel
 def with_phoenix(cards, rank):
     """A play in which the Phoenix stands for a rank."""
-    return cards | PHOENIX | np.int64(rank) << _STANDS_FOR
+    return cards | PHOENIX | np.int64(rank) << STANDS_FOR
 
 
 # --- a hand, laid out ------------------------------------------------------------------------------
@@ -237,9 +237,9 @@ def lay(plays, n, play, kind, height):
 def lay_out(hand, plays):
     """Lay a hand out as few combinations, greedily; how many."""
     n = 0
-    if in_a_row(hand & ~_SPECIAL, 5) != 0:
+    if in_a_row(hand & ~SPECIAL, 5) != 0:
         hand, n = lay_flushes(hand, plays)
-    ranks = fours(counts_of(hand))
+    ranks = fours(natural_counts(hand))
     while ranks != 0:
         cards = (ranks & -ranks) * 15
         n = lay(plays, n, cards, BOMB, 2 * lowest_rank(ranks))
@@ -248,8 +248,8 @@ def lay_out(hand, plays):
     hand, n = lay_straights(hand, plays, n)
     if hand & PHOENIX != 0:
         hand, n = lay_straight_with_phoenix(hand, plays, n)
-    n = lay_sets(counts_of(hand), hand, plays, n)
-    special = hand & _SPECIAL
+    n = lay_sets(natural_counts(hand), hand, plays, n)
+    special = hand & SPECIAL
     while special != 0:
         card = special & -special
         height = 2 if card == MAH_JONG else HIGHEST if card == DRAGON else 0
@@ -262,16 +262,16 @@ def lay_out(hand, plays):
 def lay_flushes(hand, plays):
     """Straights of one suit, each as long as it is."""
     n = 0
-    starts = in_a_row(hand & ~_SPECIAL, 5)
+    starts = in_a_row(hand & ~SPECIAL, 5)
     while starts != 0:
         card = starts & -starts
         cards = np.int64(0)
-        while hand & ~_SPECIAL & card != 0:
+        while hand & ~SPECIAL & card != 0:
             cards |= card
             card <<= 4
         hand &= ~cards
         n = lay(plays, n, cards, BOMB, 2 * (lowest(card) // 4))
-        starts = in_a_row(hand & ~_SPECIAL, 5)
+        starts = in_a_row(hand & ~SPECIAL, 5)
     return hand, n
 
 
@@ -281,7 +281,7 @@ def lay_straights(hand, plays, n):
     starts = in_a_row(occupied(hand), 5)
     while starts != 0:
         ranks = occupied(hand)
-        singles = alone(counts_of(hand)) | hand & MAH_JONG
+        singles = alone(natural_counts(hand)) | hand & MAH_JONG
         start = lowest_rank(starts)
         end = start + 5
         while (ranks >> np.int64(4 * (end - 1))) & 1 != 0:
@@ -293,7 +293,7 @@ def lay_straights(hand, plays, n):
             end -= 1
         row = between(start, end)
         if size(singles & row) >= 3:
-            cards = one_of_each(hand & ~_SPECIAL & row | hand & MAH_JONG & row)
+            cards = one_of_each(hand & ~SPECIAL & row | hand & MAH_JONG & row)
             n = lay(plays, n, cards, STRAIGHT, 2 * (end - 1))
             hand &= ~cards
             starts = in_a_row(occupied(hand), 5)
@@ -305,9 +305,9 @@ def lay_straights(hand, plays, n):
 @kernel
 def lay_straight_with_phoenix(hand, plays, n):
     """The lowest straight that takes four single cards along with the Phoenix."""
-    singles = alone(counts_of(hand)) | hand & MAH_JONG
+    singles = alone(natural_counts(hand)) | hand & MAH_JONG
     for start in range(1, ACE - 3):
-        row = _FIVE_IN_A_ROW << np.int64(4 * (start - 1))
+        row = FIVE_IN_A_ROW << np.int64(4 * (start - 1))
         if size(singles & row) < 4:
             continue
         gap = lowest_rank(row & ~singles)
@@ -316,7 +316,7 @@ def lay_straight_with_phoenix(hand, plays, n):
         end = start + 5
         while end <= ACE and (singles >> np.int64(4 * (end - 1))) & 1 != 0:
             end += 1
-        cards = hand & ~_SPECIAL & between(start, end) | hand & MAH_JONG & between(start, end)
+        cards = hand & ~SPECIAL & between(start, end) | hand & MAH_JONG & between(start, end)
         n = lay(plays, n, with_phoenix(cards, gap), STRAIGHT, 2 * (end - 1))
         return hand & ~(cards | PHOENIX), n
     return hand, n
@@ -364,7 +364,7 @@ def as_one_play(hand):
         return hand
     if hand & (DOG | DRAGON) != 0:
         return PASS
-    counts, ranks = counts_of(hand), occupied(hand)
+    counts, ranks = natural_counts(hand), occupied(hand)
     different, low = size(ranks), lowest_rank(ranks)
     high = low
     while ranks >> np.int64(4 * high) != 0:
@@ -376,7 +376,7 @@ def as_one_play(hand):
         if not wild:
             return hand
         if span == n:
-            return with_phoenix(hand, lowest_rank(between(low, high) & _ONES & ~ranks))
+            return with_phoenix(hand, lowest_rank(between(low, high) & ONES & ~ranks))
         return with_phoenix(hand, high + 1 if high < ACE else low - 1)
     if hand & MAH_JONG != 0:
         return PASS
@@ -400,14 +400,14 @@ def as_one_play(hand):
 @kernel
 def others_with(unseen, left, right):
     """What there is to know of others who have the unseen cards, so many of them each opponent."""
-    counts = counts_of(unseen)
+    counts = natural_counts(unseen)
     one = counts | counts >> 1 | counts >> 2
     two = counts >> 1 | counts >> 2
     three = counts & (counts >> 1) | counts >> 2
     if unseen & PHOENIX != 0:
         two, three = one, two
     each = 1.0 / max(1, size(unseen))
-    return Others(unseen, one & _ONES, two & _ONES, three & _ONES, left, right, each)
+    return Others(unseen, one & ONES, two & ONES, three & ONES, left, right, each)
 
 
 @kernel
@@ -431,7 +431,7 @@ def chance_to_hold(weights, others, kind, length, height):
         if height == HIGHEST:
             return 1.0
         above = weights.single_above * (
-            size((others.outstanding & ~_SPECIAL) >> shift) + size(others.outstanding & (PHOENIX | DRAGON))
+            size((others.outstanding & ~SPECIAL) >> shift) + size(others.outstanding & (PHOENIX | DRAGON))
         )
     elif kind == PAIR:
         above = weights.pair_above * size(others.pairs >> shift)
@@ -552,7 +552,7 @@ def list_some_answers(hand, kind, length, height, plays, n):
         n = list_some_runs(hand, flushes, 2, length >> 1, rank, plays, n)
     elif kind == STRAIGHT:
         n = list_some_runs(hand, flushes, 1, length, rank, plays, n)
-    if flushes != 0 or fours(counts_of(hand)) != 0:
+    if flushes != 0 or fours(natural_counts(hand)) != 0:
         if kind == BOMB:
             return list_bombs(hand, length, height, plays, n)
         return list_bombs(hand, 0, 0, plays, n)
@@ -563,7 +563,7 @@ def list_some_answers(hand, kind, length, height, plays, n):
 def list_some_sets(hand, flushes, k, above, plays, n):
     """Pairs or threes, one of every rank above a rank."""
     wild = np.int64(hand & PHOENIX != 0)
-    ranks = occupied(hand & ~_SPECIAL) >> np.int64(4 * above)
+    ranks = occupied(hand & ~SPECIAL) >> np.int64(4 * above)
     while ranks != 0:
         rank = above + lowest_rank(ranks)
         ranks &= ranks - 1
@@ -586,7 +586,7 @@ def make_full_houses(hand, flushes, plays, first, n):
         rest = hand & ~cards_of(three)
         own = lowest_rank(occupied(cards_of(three)))
         others = ~between(own, own + 1)
-        counts = counts_of(rest & others)
+        counts = natural_counts(rest & others)
         pairs = twos(counts)
         if pairs == 0:
             pairs = threes(counts) | fours(counts)
@@ -681,8 +681,8 @@ def without_suits(hand, play):
     many of a rank are played: they are told as the first ones that there could be.
     """
     told = in_flushes(hand)
-    cards = cards_of(play) & ~_SPECIAL
-    counts = counts_of(cards & ~told)
+    cards = cards_of(play) & ~SPECIAL
+    counts = natural_counts(cards & ~told)
     code = play & ~(cards & ~told)
     while counts != 0:
         shift = np.int64(lowest(counts) & ~3)
@@ -698,12 +698,12 @@ def drop_alike(hand, plays, n):
 
     That is the one in which no other card of a rank could stand for one that comes after it.
     """
-    told = in_flushes(hand) | _SPECIAL
+    told = in_flushes(hand) | SPECIAL
     kept = 0
     for i in range(n):
         cards = cards_of(plays[i]) & ~told
         held = hand & ~told & ~cards
-        if cards & ((held & _THREES) << 1 | (held & _TWOS) << 2 | (held & _ONES) << 3) == 0:
+        if cards & ((held & THREE_SUITS) << 1 | (held & TWO_SUITS) << 2 | (held & ONES) << 3) == 0:
             plays[kept] = plays[i]
             kept += 1
     return kept

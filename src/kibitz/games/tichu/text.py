@@ -97,7 +97,7 @@ def parse_move(words: str) -> int:
     if told in known:
         return known[told]
     verb, _, rest = told.partition(" ")
-    if verb == "give":
+    if verb == "give" and rest:
         cards = parse_play(rest)
         if cards & cards - 1 == 0 and cards != PASS:
             return GIVE + cards.bit_length() - 1
