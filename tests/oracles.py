@@ -18,8 +18,7 @@ from kibitz.position import deal
 from kibitz.rng import below, stream
 
 GAMES = 10_000
-KINDS = ("oh_hell", "bridge")
-"""What is stored; Othello is compared too, where OpenSpiel is installed."""
+KINDS = ("oh_hell", "bridge", "othello")
 
 
 def stored(kind):

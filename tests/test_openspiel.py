@@ -1,5 +1,6 @@
 """OpenSpiel both ways: its own tests on our games, our laws on its games, and the same rules in both."""
 
+import pickle
 import random
 import sys
 import warnings
@@ -12,10 +13,12 @@ from kibitz.adapters.encoding import Encoding
 from kibitz.adapters.twins import twin_of
 from kibitz.agents import make_agent
 from kibitz.arena.match import match
-from kibitz.errors import BadOption, MissingExtra, UnknownName, Unsupported
+from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported
 from kibitz.games.tichu.rules import BOMBING
-from kibitz.position import State, deal, deal_on
+from kibitz.position import State, deal, deal_on, read_position
+from kibitz.search.solver import Limits, algorithm, subject
 from tests import oracles
+from tests.test_cli import call
 
 KIBITZ = {
     **{name: f"kibitz_{name.replace('-', '_')}" for name in games.GAMES},
@@ -160,6 +163,26 @@ def test_bots(pyspiel):
     assert sum(pyspiel.evaluate_bots(native.new_initial_state(), bots, 1)) == 0
     with pytest.raises(Unsupported):
         KibitzBot(game, "cheating:10", 0)
+    with pytest.raises(BadOption, match="seats 0 to 1"):
+        KibitzBot(game, "random", 2)
+    with pytest.raises(Unsupported, match="load_game_as_turn_based"):
+        KibitzBot(pyspiel.load_game("goofspiel"), "random", 0)
+    turns = pyspiel.load_game_as_turn_based("matrix_rps")
+    bots = [KibitzBot(turns, "ismcts:2", seat) for seat in range(2)]
+    assert sum(pyspiel.evaluate_bots(turns.new_initial_state(), bots, 1)) == 0
+    with pytest.raises(BadOption, match="order of their seats"):
+        pyspiel.evaluate_bots(
+            game.new_initial_state(), [KibitzBot(game, "random", 1 - i) for i in range(2)], 1
+        )
+
+
+def test_what_cannot_be_registered_is_said(pyspiel):
+    from kibitz.adapters import openspiel
+
+    with pytest.raises(Unsupported, match="every_move"):
+        openspiel.register("examples/high_card.py")
+    with pytest.raises(BadOption, match="has parameters"):
+        openspiel.register("briskola:seats=4")
 
 
 def test_moves_are_numbered_once_and_all_legal_ones_have_a_number():
@@ -193,7 +216,12 @@ def test_a_vector_holds_the_view_and_nothing_else():
 
 
 @pytest.mark.parametrize(
-    "spec", ["tic_tac_toe", "kuhn_poker", "oh_hell,players=4,num_tricks_fixed=2", "hearts", "euchre"]
+    "spec",
+    [
+        *("tic_tac_toe", "kuhn_poker", "oh_hell,players=4,num_tricks_fixed=2", "hearts", "euchre"),
+        # OpenSpiel does not deal worlds of these:
+        *("matrix_rps", "goofspiel,num_cards=4", "liars_dice", "phantom_ttt", "python_kuhn_poker"),
+    ],
 )
 def test_views_of_openspiels_games_keep_the_laws(pyspiel, spec):
     """A world hides back to its view, and two truths with one view get one seeded move."""
@@ -214,6 +242,19 @@ def test_views_of_openspiels_games_keep_the_laws(pyspiel, spec):
     assert seen > 1
 
 
+def test_a_world_that_is_looked_for_depends_on_what_the_seat_knows_alone(pyspiel):
+    """Not on the other's dice, and not on how often the other has tried a square in vain."""
+    dice = games.load("openspiel:liars_dice")
+    views = {deal(dice, seed).view(0).key() for seed in range(60)}
+    assert len(views) == 6
+    worlds = {deal(dice, 0).view(0).world(seed).key() for seed in range(60)}
+    assert len(worlds) == 6
+    blind = games.load("openspiel:phantom_ttt")
+    lucky, unlucky = (read_position(blind, f"0: {moves}") for moves in ("0 3 1 4", "0 0 3 1 1 4"))
+    assert lucky.record.length != unlucky.record.length
+    assert lucky.view(0).key() == unlucky.view(0).key()
+
+
 def test_a_secret_move_is_not_told(pyspiel):
     """In hearts cards are passed face down."""
     game = games.load("openspiel:hearts")
@@ -221,7 +262,7 @@ def test_a_secret_move_is_not_told(pyspiel):
     if "Pass" not in str(state.view(0)):
         state = deal(game, 4)
     mover, move = state.mover, state.legal_moves()[0]
-    assert game.tell(state.record, move, mover) == str(move)
+    assert game.tell(state.record, move, mover) == state.text(move)
     for other in set(range(4)) - {mover}:
         assert game.tell(state.record, move, other) == ""
         assert game.label(state.record, move, other) != move
@@ -229,21 +270,43 @@ def test_a_secret_move_is_not_told(pyspiel):
 
 def test_chess_is_played_by_material(pyspiel):
     game = games.load("openspiel:chess")
-    state = deal(game, 0)
-    for text in ("e4", "d5"):
-        native = pyspiel.load_game("chess").new_initial_state()
-        for action in state.record.history[: state.record.length].tolist():
-            native.apply_action(action)
-        state.play(native.string_to_action(text))
-    native.apply_action(native.string_to_action("d5"))
-    taking = native.string_to_action("exd5")
+    state = read_position(game, "0: e4 d5")
     for agent in ("alphabeta:depth=1", "minimax:depth=1"):
-        assert make_agent(agent, game).choose(state.view(), 0) == taking
-    state.play(taking)
+        assert state.text(make_agent(agent, game).choose(state.view(), 0)) == "exd5"
+    state.play("exd5")
     out = np.zeros(2)
     game.evaluate(state.record, out)
     assert out[0] == -out[1] == pytest.approx(-1 / 103)  # seat 0 has the black pieces
-    assert f"{taking} exd5" not in str(state.view())
+
+
+def test_moves_are_told_in_openspiels_words(pyspiel):
+    """Which mean other moves elsewhere; their numbers are understood too."""
+    game = games.load("openspiel:chess")
+    state = deal(game, 0)
+    assert {"e4", "Nf3"} < set(state.move_texts())
+    number = state.read("e4")
+    assert state.read(str(number)) == number
+    state.play("e4")
+    assert "e4" not in state.move_texts()
+    for word in ("e4", "castles"):
+        with pytest.raises(ParseError, match="no move here"):
+            state.play(word)
+    advice = make_agent("openspiel-mcts:2", game).advise(state.view(), 0)
+    assert {row.text for row in advice.rows} == set(state.move_texts())
+    crossed = read_position(games.load("openspiel:tic_tac_toe"), "0: x(1,1), o(0,0) , 8")
+    assert crossed.record.history[:3].tolist() == [4, 0, 8]
+    assert deal(games.load("openspiel:oh_hell,players=3,num_tricks_fixed=1"), 0).move_texts() == ["0", "1"]
+
+
+def test_solving_ends_in_a_large_game(pyspiel):
+    """The interpreter is slow, and a history is met once only."""
+    told = call("solve", "openspiel:connect_four", "--nodes", "50")
+    assert "not finished after 50" in told.stdout
+    assert "minimax" in told.stdout
+    assert not {"star1", "alphabeta-table", "expectiminimax"} & set(told.stdout.split())
+    wanted = subject("openspiel:tic_tac_toe", "0: x(1,1) o(0,0) x(0,2) o(0,1)")
+    assert wanted.most < subject("tic-tac-toe").most
+    assert wanted.line(wanted.solve(algorithm("alphabeta"), Limits(1)).line) == ["x(2,0)"]
 
 
 def test_openspiels_games_in_a_match(pyspiel):
@@ -253,13 +316,42 @@ def test_openspiels_games_in_a_match(pyspiel):
     assert result.games == 4
 
 
-def test_what_cannot_be_played_is_said(pyspiel):
+def test_what_cannot_be_played_is_said(pyspiel, capfd):
     with pytest.raises(UnknownName, match="did you mean 'chess'"):
         games.load("openspiel:ches")
-    with pytest.raises(BadOption, match="OpenSpiel cannot load"):
-        games.load("openspiel:oh_hell,players=99")
-    with pytest.raises(Unsupported, match="resample_from_infostate"):
-        deal(games.load("openspiel:liars_dice"), 1).view()
+    for name, problem in (
+        ("oh_hell,players=99", "num_tricks_fixed"),
+        ("nfg_game", "its parameters: filename"),
+        ("misere", "its parameters: game"),
+    ):
+        with pytest.raises(BadOption, match=f"OpenSpiel cannot load '.*{problem}"):
+            games.load(f"openspiel:{name}")
+    for name in ("mfg_crowd_modelling", "tarok", "crossword"):
+        with pytest.raises(Unsupported, match=name):
+            games.load(f"openspiel:{name}")
+    with pytest.raises(Unsupported, match=r"OpenSpiel's skat .*resample_from_infostate"):
+        deal(games.load("openspiel:skat"), 1).view()
+    assert capfd.readouterr().err == ""  # where OpenSpiel's C++ would say it first
+
+
+def test_what_is_not_compiled_is_not_measured(pyspiel):
+    refused = call("bench", "openspiel:chess")
+    assert refused.returncode == 3
+    assert "openspiel:chess is not compiled" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("coop_box_pushing,horizon=5", "python_kuhn_poker", "misere,game=tic_tac_toe()"),
+        "restricted_nash_response(game=kuhn_poker())",
+    ],
+)
+def test_games_that_openspiel_tells_in_another_way(pyspiel, spec):
+    """With more chance events than it says, written in Python, and made of others."""
+    assert match(f"openspiel:{spec}", ["random"], 1, jobs=1).complete
+    game = games.load(f"openspiel:{spec}")
+    assert pickle.loads(pickle.dumps(game)) == game
 
 
 def test_without_openspiel_the_extra_is_named(monkeypatch):
@@ -346,7 +438,7 @@ def test_who_has_not_seen_the_beginning_says_so(pyspiel):
 # --- the same rules ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [*oracles.KINDS, "othello"])
+@pytest.mark.parametrize("kind", oracles.KINDS)
 def test_openspiel_plays_by_the_same_rules(pyspiel, kind):
     for number in range(0, oracles.GAMES, 500):
         assert oracles.by_kibitz(kind, number) == oracles.by_openspiel(kind, number), number

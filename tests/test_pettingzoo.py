@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kibitz import adapters, games
-from kibitz.errors import MissingExtra
+from kibitz.errors import BadOption, MissingExtra
 from kibitz.position import State
 
 pytest.importorskip("pettingzoo")
@@ -35,12 +35,13 @@ def test_pettingzoos_own_tests_pass(spec):
         seed_test(lambda: environment(spec), 5)
 
 
-def test_the_performance_test_of_pettingzoo_runs(monkeypatch, capsys):
+@pytest.mark.parametrize("spec", GAMES)
+def test_the_performance_test_of_pettingzoo_passes(monkeypatch, capsys, spec):
     from pettingzoo.test import performance_benchmark
 
     clock = iter(range(10**6))  # it measures for five seconds
     monkeypatch.setattr(sys.modules[performance_benchmark.__module__].time, "time", lambda: next(clock))
-    performance_benchmark(environment("tic-tac-toe"))
+    performance_benchmark(environment(spec))
     assert "turns per second" in capsys.readouterr().out
 
 
@@ -72,6 +73,8 @@ def test_a_seat_sees_its_view_and_only_the_mover_has_actions():
         assert (seen["observation"] == raw.encoding.vector(view.array)).all()
         assert seen["action_mask"].any() == (agent == table.agent_selection)
     assert "▒▒" in table.render()
+    with pytest.raises(BadOption, match="render_mode 'human'"):
+        environment("briskola", render_mode="human")
 
 
 def test_an_action_that_the_mask_forbids_is_refused():

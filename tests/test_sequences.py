@@ -11,7 +11,7 @@ from kibitz.agents import make_agent
 from kibitz.arena.play import play_game
 from kibitz.errors import BadOption, InputError, ParseError
 from kibitz.games.bridge import files
-from kibitz.position import State, deal
+from kibitz.position import deal
 
 GAMES = (
     *("briskola:seats=3", "tic-tac-toe", "backgammon", "bridge:strain=any,declarer=any,level=any"),
@@ -88,12 +88,12 @@ def test_boards_become_actions_and_come_back(tmp_path, suffix):
     sequences.convert(str(way), tmp_path / f"back{suffix}")
     back = files.load(tmp_path / f"back{suffix}")
     for board, other in zip(boards, back, strict=True):
-        for name in ("hands", "vulnerable", "level", "strain", "declarer", "doubled", "play"):
+        for name in ("number", "hands", "vulnerable", "level", "strain", "declarer", "doubled", "play"):
             assert getattr(board, name) == getattr(other, name), name
     sequences.convert(str(way), tmp_path / "boards.json")
     sequences.convert(str(tmp_path / "boards.json"), tmp_path / "again.openspiel")
     lines = [(tmp_path / name).read_text().splitlines() for name in ("boards.openspiel", "again.openspiel")]
-    assert [line.partition("#")[0].strip() for line in lines[0]] == lines[1]  # numbers are remarks
+    assert lines[0] == lines[1]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,7 @@ def test_boards_become_actions_and_come_back(tmp_path, suffix):
         ("kibitz_tic_tac_toe(): 0 3 1 4 2 5", "after the end"),
         ("\nchess(): 1", "line 2: 'chess' is no game that can be read"),
         ("what is this", "write a game and its actions"),
+        ("bridge(dealer=9): " + " ".join(map(str, range(52))), "dealer=9 is no seat"),
     ],
 )
 def test_what_is_wrong_with_actions_is_said(text, problem):
@@ -118,14 +119,32 @@ def test_what_cannot_be_told_is_refused(tmp_path):
     file.write_text(json.dumps(record("briskola")))
     with pytest.raises(BadOption, match="cannot be written as a board of bridge"):
         sequences.convert(str(file), tmp_path / "1.pbn")
-    file.write_text("{")
-    with pytest.raises(ParseError, match="no JSON"):
-        sequences.convert(str(file), tmp_path / "1.openspiel")
-    file.write_text('{"game": "briskola"}')
-    with pytest.raises(ParseError, match="kibitz replay --json"):
-        sequences.convert(str(file), tmp_path / "1.openspiel")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(BadOption, match=r"\.json, \.openspiel, \.pbn, \.lin, \.svg"):
+        sequences.convert(str(file), tmp_path / "1.xyz")
+    with pytest.raises(InputError, match=r"there is no file .*none.json"):
         sequences.convert(str(tmp_path / "none.json"), tmp_path / "1.openspiel")
+    with pytest.raises(InputError, match="there is no file 7"):
+        sequences.convert("7", tmp_path / "1.pbn")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "1.json: line 1: this is no JSON"),
+        ('{"game": "briskola"}', "no record as `kibitz replay --json`"),
+        ('{"game": "briskola", "moves": [], "seed": "x", "deal": 0}', "no record as"),
+        ('{"game": "briskola", "moves": [], "chance": ["x"]}', "no record as"),
+        ("3", "no record as"),
+        ('{"game": "briskola", "moves": [], "chance": []}', "not told how"),
+        ('{"game": "openspiel:chess", "moves": [], "seed": 0, "deal": 0}', "records are not converted"),
+        ("[]", "holds no game"),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_said(tmp_path, text, problem):
+    (tmp_path / "1.json").write_text(text)
+    with pytest.raises(InputError, match=problem):
+        sequences.convert(str(tmp_path / "1.json"), tmp_path / "1.openspiel")
+    assert not (tmp_path / "1.openspiel").exists()
 
 
 def test_a_record_must_be_by_the_rules():
@@ -133,6 +152,5 @@ def test_a_record_must_be_by_the_rules():
     told["moves"][1] = told["moves"][0]
     with pytest.raises(InputError):
         sequences.read_record(json.dumps(told))
-    state = sequences.replay(sequences.read_record(json.dumps(record("tic-tac-toe")))[0])
-    assert isinstance(state, State)
-    assert state.is_over
+    (played,) = sequences.read_record(json.dumps(record("tic-tac-toe")))
+    assert played.end.is_over

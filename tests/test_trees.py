@@ -308,7 +308,7 @@ def test_what_was_not_looked_at_is_struck_out_with_a_reason():
     rng = random.Random(1)
     trees = [build(random_node(rng, 4, ("max", "min", "chance"))) for _ in range(30)]
     for tree in [*(load(name) for name in examples() if name != "three-seats"), *trees]:
-        whole = Subject("tree", tree.game, tree.root().array, tree.move_text, True, True, True, True)
+        whole = Subject("tree", tree.game, tree.root().array, tree.text_at, True, True, True, True)
         for settings in (*ALGORITHMS.values(), Settings("star2", table=True, keep=2)):
             picture = drawing.draw(whole, settings).picture()
             for spot in spots(picture):
@@ -327,7 +327,7 @@ def test_star2_shows_bounds_of_probes_and_why_replies_were_not_needed():
     probed = read(
         "range 0 9\nmax\n  5\n  chance\n    1/2 min\n      4\n      2\n    1/2 min\n      3\n      7"
     )
-    tree = Subject("x", probed.game, probed.root().array, probed.move_text, True, False, True, True)
+    tree = Subject("x", probed.game, probed.root().array, probed.text_at, True, False, True, True)
     lines = drawing.draw(tree, algorithm("star2")).text().splitlines()
     assert lines[2] == "└─ b: chance ≤ 3.5  (5 … ∞)  ✂ mean ≤ α = 5"
     assert [line.strip(" │├└─") for line in lines[3:]] == [
@@ -343,7 +343,7 @@ def test_positions_from_the_table_are_marked():
         "nodes": {"s": {"node": "max", "children": [4, 6]}},
     }
     tree = read_json(json.dumps(document))
-    whole = Subject("shared", tree.game, tree.root().array, tree.move_text, False, False, True, True)
+    whole = Subject("shared", tree.game, tree.root().array, tree.text_at, False, False, True, True)
     picture = drawing.draw(whole, Settings(table=True))
     assert "a: max = 6  ✂ in the table" in picture.text()
     assert picture.text().count("╳") == 2

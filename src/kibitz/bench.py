@@ -22,6 +22,7 @@ import numpy as np
 
 from kibitz import games, gpu
 from kibitz.agents import make_agent
+from kibitz.errors import Unsupported
 from kibitz.kernel import component, entry
 from kibitz.position import deal
 from kibitz.rng import U, mixed, stream
@@ -171,6 +172,8 @@ def spread(values: list[float]) -> dict[str, float]:
 def bench(spec: str, seconds: float, progress: Progress) -> dict[str, Any]:
     """All measurements for one game."""
     game = games.load(spec)
+    if game.interpreted:
+        raise Unsupported(f"{spec} is not compiled, which is what is measured; --peers is for OpenSpiel")
     steps = 5
     progress(0, steps)
     result: dict[str, Any] = {"game": spec, "machine": machine(), "rounds": ROUNDS}

@@ -389,7 +389,11 @@ def solve(
     keep_from: KeepFrom = 0,
     nodes: Annotated[
         int | None,
-        typer.Option(min=1, help="Positions after which an algorithm gives up; 20 million, if not said."),
+        typer.Option(
+            min=1,
+            help="Positions after which an algorithm gives up; 20 million, if not said, or 20,000 in a game "
+            "of OpenSpiel.",
+        ),
     ] = None,
     time: Annotated[
         str, typer.Option(help="Deeper and deeper for this time, such as 2s, with every algorithm.")
@@ -418,7 +422,7 @@ def solve(
     chosen = {name: solver.algorithm(name, **changes) for name in algorithm or wanted.names()}
     for settings in chosen.values():
         settings.check(wanted.game, is_open=True)
-    most = nodes or 20_000_000
+    most = nodes or wanted.most
     limits = solver.Limits(depth or solver.TO_THE_END, math.inf if time and not nodes else most, seconds)
     found = solver.compare(wanted, chosen, limits, story.progress("algorithms"))
     story.close()
@@ -523,17 +527,13 @@ def convert(
     Example: kibitz convert evening.lin evening.pbn
     """
     from kibitz.adapters import sequences
-    from kibitz.games.bridge import solution
 
     _must_be_writable(out)
-    suffixes = {Path(source.partition("#")[0]).suffix.lower(), out.suffix.lower()}
-    room = sequences if suffixes & set(sequences.SUFFIXES) else solution
-    boards = room.convert(source, out)
+    games = sequences.convert(source, out)
     if as_json:
-        _document("convert", {"boards": boards, "file": str(out)})
+        _document("convert", {"boards": games, "file": str(out)})
     else:
-        what = "board" if room is solution else "game"
-        print(f"{boards} {what}{'s' * (boards != 1)}: {out}")
+        print(f"{games} game{'s' * (games != 1)}: {out}")
 
 
 @app.command()

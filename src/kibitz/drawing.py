@@ -115,7 +115,7 @@ class SearchedTree:
     root: Any
     found: Found
     settings: Settings
-    text_of: Callable[[int], str]
+    text_at: Callable[[Any, int], str]
     is_whole: bool
     """Whether what the search has left out is drawn too."""
     depth: int
@@ -182,7 +182,8 @@ class SearchedTree:
                 after = state.array.copy()
                 self.game.play(after.view(np.recarray)[0], move)
                 further = left if spot.kind == "chance" else left - 1
-                child = grow(after, further, numbers.get((number, move), 0), (*path, self.text_of(move)))
+                name = self.text_at(state.record, move)
+                child = grow(after, further, numbers.get((number, move), 0), (*path, name))
                 child.move, child.odds = move, odds
                 spot.children.append(child)
             return spot
@@ -283,7 +284,8 @@ class SearchedTree:
             return f"{where}: the rest is left out, as {spot.cut}"
         if kind == memory.SKIP:
             why = memory.REASONS[int(event["reason"])]
-            return f"{where}: {self.text_of(int(event['move']))} is left out ({why}: {_BECAUSE[why]})"
+            move = next(child.path[-1] for child in spot.children if child.move == event["move"])
+            return f"{where}: {move} is left out ({why}: {_BECAUSE[why]})"
         return f"{where}: {spot.kind}, {_worth(worth) if worth else 'nothing is known by its first branch'}"
 
     def trace(self) -> list[dict[str, Any]]:
@@ -394,7 +396,7 @@ def draw(wanted: Subject, settings: Settings, depth: int | None = None) -> Searc
     if not found.is_finished:
         raise _too_large()
     return SearchedTree(
-        wanted.name, wanted.game, wanted.root, found, settings, wanted.move_text, wanted.is_tree, limits.depth
+        wanted.name, wanted.game, wanted.root, found, settings, wanted.text_at, wanted.is_tree, limits.depth
     )
 
 

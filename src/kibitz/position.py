@@ -6,6 +6,7 @@ arrays behind them with compiled code.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,16 @@ class _Position:
 
     def move_texts(self) -> list[str]:
         """The mover's moves, as people write them."""
-        return [self.game.move_text(move) for move in self.legal_moves()]
+        return [self.text(move) for move in self.legal_moves()]
+
+    def text(self, move: int) -> str:
+        """A legal move as people write it here."""
+        return str(self.game.text_at(self.record, move))
+
+    def read(self, text: str) -> int:
+        """The move that people mean by a text here, legal or not."""
+        here = dict(zip(self.move_texts(), self.legal_moves(), strict=True))
+        return here[text] if text in here else int(self.game.parse_move(text))
 
 
 class State(_Position):
@@ -83,7 +93,7 @@ class State(_Position):
         """Make a move, given as number or text; `IllegalMove` names the legal ones."""
         if self.is_over:
             raise IllegalMove(f"'{move}' cannot be played: the game is over")
-        number = self.game.parse_move(move) if isinstance(move, str) else int(move)
+        number = self.read(move) if isinstance(move, str) else int(move)
         if number not in self.legal_moves():
             raise IllegalMove(
                 f"'{self.game.move_text(number)}' cannot be played by seat {self.mover}; "
@@ -172,7 +182,8 @@ def read_position(game: Any, text: str) -> State:
         state: State = game.parse_position(text)
         return state
     state, chances = deal(game, int(number)), 1
-    for word in filter(str.strip, moves.split("," if "," in moves else None)):
-        state.play(word)
+    words = re.split(r",(?![^(]*\))", moves)  # a comma in brackets belongs to a move
+    for word in filter(str.strip, words if len(words) > 1 else moves.split()):
+        state.play(word.strip())
         chances = deal_on(state, int(number), chances)
     return state

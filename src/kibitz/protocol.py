@@ -218,6 +218,11 @@ class Game(Protocol):
     def move_text(self, move: int) -> str:
         """A move as people write it."""
 
+    def text_at(self, state: Any, move: int) -> str:
+        """A legal move as people write it in a position, where that matters: in chess e4 is another move for
+        either side.
+        """
+
     def tell(self, state: Any, move: int, observer: int) -> str:
         """A move as `observer` hears of it, asked before it is played; "" if nothing may be said."""
 
@@ -404,9 +409,14 @@ def move_text(game, move):
     return str(move)
 
 
+def text_at(game, state, move):
+    """It is written so in every position."""
+    return game.move_text(move)
+
+
 def tell(game, state, move, observer):
     """The move, unless the observer learns nothing of it."""
-    return "" if game.label(state, move, observer) in (SILENT, UNNOTICED) else game.move_text(move)
+    return "" if game.label(state, move, observer) in (SILENT, UNNOTICED) else game.text_at(state, move)
 
 
 def parse_move(game, text):
@@ -472,7 +482,7 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             filed,
             validate,
         ),
-        *(exact_values, move_text, tell, parse_move, parse_position, note, picture, inventory),
+        *(exact_values, move_text, text_at, tell, parse_move, parse_position, note, picture, inventory),
     )
 }
 

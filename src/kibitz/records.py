@@ -108,7 +108,7 @@ def _walk(match: Match, deal: int, agents: list[str], moves: list[int]) -> tuple
         if move not in state.legal_moves():
             raise IllegalMove(f"its move {len(steps) + 1} is {move!r}, which is not legal then")
         seat = state.mover
-        steps.append(Move(before, seat, agents[seat], move, match.rules.move_text(move)))
+        steps.append(Move(before, seat, agents[seat], move, before.text(move)))
         state.play(move)
     _settle(state, match.seed, deal, chances)
     return steps, state

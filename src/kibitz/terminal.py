@@ -174,7 +174,7 @@ def _ask_move(
     say(f"\n{view}\n")
     # Where a number is a move itself (a bid), it does not count the moves.
     numbered = not any(_read(game, str(i)) in legal for i in range(game.max_moves))
-    texts = [game.move_text(move) for move in legal]
+    texts = [view.text(move) for move in legal]
     choices = "  ".join(f"{i}: {text}" for i, text in enumerate(texts, 1)) if numbered else "  ".join(texts)
     while True:
         try:
@@ -193,9 +193,9 @@ def _ask_move(
             elif numbered and text.isdigit() and 1 <= int(text) <= len(legal):
                 return legal[int(text) - 1]
             elif text:
-                move = game.parse_move(text)
+                move = view.read(text)
                 if move in legal:
-                    return int(move)
+                    return move
                 can = position.listed(view.move_texts())
                 say(f"You cannot play {game.move_text(move)}; you can play {can}.")
         except (ParseError, IllegalMove) as error:

@@ -31,7 +31,7 @@ from kibitz.adapters.encoding import (
 )
 from kibitz.agents import make_agent
 from kibitz.arena.play import DEAL, OVER, label_for
-from kibitz.errors import Unsupported
+from kibitz.errors import BadOption, Unsupported
 from kibitz.games.openspiel import game_of, write
 from kibitz.games.openspiel import pyspiel as library
 from kibitz.position import State, View
@@ -45,18 +45,21 @@ _LABEL_PARTS = 3  # a label of 63 bits as numbers that a float of 32 bits holds
 _PART = 21
 
 
-def register(*specs: str) -> list[str]:
+def register(*names: str) -> list[str]:
     """Make games known to OpenSpiel, all of Kibitz's if none is named; the names that they have there."""
     known = pyspiel.registered_names()
-    names = []
-    for spec in specs or games.GAMES:
-        name = spec.partition(":")[0]
+    told = []
+    for name in names or games.GAMES:
         short = short_name(name)
+        if ":" in name:
+            raise BadOption(f"'{name}' has parameters; register the game and give them to pyspiel.load_game")
         if short not in known:
+            rules = games.load(name)
+            Encoding(rules)  # says what is missing now, and not when a game is loaded
             cls = type(short, (KibitzGame,), {"short": short, "name": name})
-            pyspiel.register_game(_game_type(short, games.load(name)), cls)
-        names.append(short)
-    return names
+            pyspiel.register_game(_game_type(short, rules), cls)
+        told.append(short)
+    return told
 
 
 def _game_type(short: str, rules: Any) -> Any:
@@ -302,6 +305,10 @@ class KibitzBot(pyspiel.Bot):  # type: ignore[misc]
 
     def __init__(self, game: Any, agent: str, seat: int, seed: int = 0) -> None:
         super().__init__()
+        if not 0 <= seat < game.num_players():
+            raise BadOption(f"there is no seat {seat}; this game has seats 0 to {game.num_players() - 1}")
+        if game.get_type().dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+            raise Unsupported("bots move in turn here; load the game by pyspiel.load_game_as_turn_based")
         self._is_ours = isinstance(game, KibitzGame)
         self._rules = game.rules if self._is_ours else game_of(str(game))
         self._agent = make_agent(agent, self._rules)
@@ -319,6 +326,11 @@ class KibitzBot(pyspiel.Bot):  # type: ignore[misc]
 
     def step(self, state: Any) -> int:
         """The action to take."""
+        if state.current_player() != self._seat:
+            raise BadOption(
+                f"a bot of seat {self._seat} was asked for a move of {state.current_player()}; give bots in "
+                f"the order of their seats"
+            )
         seed = derive(self._seed, len(state.history()))
         if self._is_ours:
             move = self._agent.choose(state.view(self._seat), seed)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kibitz import games
 from kibitz.adapters.encoding import Encoding, step
 from kibitz.arena.play import DEAL, OVER
-from kibitz.errors import MissingExtra
+from kibitz.errors import BadOption, MissingExtra
 from kibitz.position import State, View
 from kibitz.protocol import CHANCE
 from kibitz.rng import stream
@@ -50,6 +50,8 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 (PettingZoo
         super().__init__()
         self.game = games.load(spec)
         self.encoding = Encoding(self.game)
+        if render_mode not in (None, "ansi"):
+            raise BadOption(f"render_mode '{render_mode}' is not there; take ansi, a text, or leave it out")
         self.metadata = {"render_modes": ["ansi"], "name": f"kibitz_{spec}", "is_parallelizable": False}
         self.render_mode = render_mode
         self.possible_agents = [f"seat_{seat}" for seat in range(self.game.seats)]

@@ -24,7 +24,7 @@ import numpy as np
 from kibitz import kernel
 from kibitz.adapters.twins import Twin, twin_of
 from kibitz.errors import Unsupported
-from kibitz.games.openspiel import UNSOUND, position, pyspiel
+from kibitz.games.openspiel import UNSOUND, hushed, position, pyspiel
 from kibitz.position import View
 from kibitz.search.advice import Advice, Row
 from kibitz.search.montecarlo import legal_moves, option
@@ -63,11 +63,13 @@ class OpenSpielSearch:
                 f"{type(game).__name__} hides nothing, and openspiel-ismcts is for games that do; let "
                 f"openspiel-mcts play"
             )
-        if getattr(game, "native", "").partition("(")[0] in UNSOUND:
+        if type(game).__name__ in UNSOUND:
             raise Unsupported(
                 "OpenSpiel deals worlds of this game that break its own rules, so that its search crashes; "
                 "let ismcts play, which deals another one then"
             )
+        if self.hidden and game.interpreted and "python_" in game.native:
+            raise Unsupported("OpenSpiel's ISMCTS crashes on games written in Python; let ismcts play")
         self._moves, self._twin = [], twin_of(game)
 
     def learn(self, label: int) -> None:
@@ -82,7 +84,14 @@ class OpenSpielSearch:
         if len(moves) == 1:
             return moves[0]
         state = self._position(view, seed)
-        action = self._decide(view.game, state, seed)
+        try:
+            with hushed():
+                action = self._decide(view.game, state, seed)
+        except pyspiel().SpielError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise Unsupported(
+                f"OpenSpiel's search cannot play this game ({reason}); let another play"
+            ) from None
         self.used += 0 if self.time else self.iterations
         if self._twin is not None:
             return self._twin.move(action)
@@ -94,7 +103,7 @@ class OpenSpielSearch:
         """The move to make; the bot tells no values."""
         began = time.perf_counter() - kernel.seconds_compiling()
         best = self.choose(view, seed)
-        rows = [Row(m, view.game.move_text(m), np.nan, np.inf, m == best, 1) for m in legal_moves(view)]
+        rows = [Row(m, view.text(m), np.nan, np.inf, m == best, 1) for m in legal_moves(view)]
         seconds = time.perf_counter() - kernel.seconds_compiling() - began
         return Advice(best, tuple(rows), np.nan, view.seat, self.spec, "no value", 0, 0, seconds, seed)
 

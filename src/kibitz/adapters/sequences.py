@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,6 +42,7 @@ from kibitz.arena.play import DEAL, chance_stream
 from kibitz.errors import BadOption, IllegalMove, InputError, ParseError, Unsupported, Unwritable
 from kibitz.games.bridge import files
 from kibitz.games.bridge.board import FULL, STRAIN_WORDS, contract_of, passes_to_come
+from kibitz.games.bridge.diagram import svg
 from kibitz.games.bridge.files import Board, board_of, position
 from kibitz.games.bridge.rules import Bridge
 from kibitz.games.bridge.solution import boards_of
@@ -49,69 +50,72 @@ from kibitz.games.bridge.text import CARDS
 from kibitz.position import State
 from kibitz.protocol import CHANCE
 
-SUFFIXES = (".json", ".openspiel")
-"""What is converted here; other suffixes are boards of bridge on both sides."""
-
-_LINE = re.compile(r"\s*(\w+)\s*(?:\(([^)]*)\))?\s*:([\d\s]*)(?:#.*)?")
+_LINE = re.compile(r"\s*(\w+)\s*(?:\(([^)]*)\))?\s*:([\d\s]*)(?:#(?: board (\d+))?.*)?")
 _TRIES = 100_000
 
 
 @dataclass(frozen=True)
 class Played:
-    """A game: its string, the stream of every chance event, and the moves."""
+    """A game: its string, the stream of every chance event, the moves, and the position after them."""
 
     game: str
     streams: tuple[int, ...]
     moves: tuple[int, ...]
+    end: State
 
 
 def convert(source: str, out: Path) -> int:
     """Write what a file holds into another, as its suffix says; how many games or boards."""
-    suffix = Path(source.partition("#")[0]).suffix.lower()
-    read = {".json": read_record, ".openspiel": read_actions}
-    found: list[Board | Played] = (
-        [*boards_of(None, source)] if suffix not in read else [*read[suffix](_text(source))]
-    )
-    writers = {".json": _record_text, ".openspiel": _actions_text}
-    if out.suffix.lower() in writers:
-        try:
-            out.write_text(writers[out.suffix.lower()](found), encoding="utf-8")
-        except OSError as error:
-            raise Unwritable(f"{out} cannot be written: {error.strerror or error}") from error
-    else:
-        files.save([_board(each) for each in found], out)
+    readers = {".json": read_record, ".openspiel": read_actions}
+    writers = {
+        ".json": _record_text,
+        ".openspiel": _actions_text,
+        ".pbn": lambda found: files.write_pbn(map(_board, found)),
+        ".lin": lambda found: files.write_lin(map(_board, found)),
+        ".svg": _diagram,
+    }
+    writer = writers.get(out.suffix.lower())
+    if writer is None:
+        raise BadOption(f"{out.name} does not say what to write; end its name in {', '.join(writers)}")
+    reader = readers.get(Path(source).suffix.lower())
+    found = [*boards_of(None, source)] if reader is None else _read(Path(source), reader)
+    text = writer(found)
+    try:
+        out.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Unwritable(f"{out} cannot be written: {error.strerror or error}") from error
     return len(found)
 
 
-def _text(path: str) -> str:
+def _read(path: Path, reader: Callable[[str], list[Board | Played]]) -> list[Board | Played]:
     try:
-        return Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        found = reader(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; check its name") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read: it is no text") from None
+    except ParseError as error:
+        raise ParseError(f"{path.name}: {error}") from None
+    if not found:
+        raise InputError(f"{path} holds no game")
+    return found
 
 
 def _board(found: Board | Played) -> Board:
     if isinstance(found, Board):
         return found
-    state = replay(found)
-    if not isinstance(state.game, Bridge):
-        raise BadOption(f"a game of {type(state.game).__name__} cannot be written as a board of bridge")
-    return board_of(state, found.moves)
+    if not isinstance(found.end.game, Bridge):
+        raise BadOption(f"a game of {type(found.end.game).__name__} cannot be written as a board of bridge")
+    return board_of(found.end, found.moves)
 
 
-def replay(played: Played) -> State:
-    """The last position of a game, every move of which must be legal."""
-    table = _Table(games.load(played.game))
-    streams = iter(played.streams)
-    for move in (*played.moves, None):
-        while table.is_chance:
-            word = next(streams, None)
-            if word is None:
-                raise InputError("the game ends where chance decides, and it is not told how")
-            table.deal(word)
-        if move is not None:
-            table.state.play(move)
-    return table.state
+def _diagram(found: list[Board | Played]) -> str:
+    if len(found) > 1:
+        raise BadOption(f"there are {len(found)} boards, and a diagram shows one; name it, as evening.pbn#3")
+    board = _board(found[0])
+    return svg(position(board), None, board.dealer, board.vulnerable)
 
 
 class _Table:
@@ -179,28 +183,40 @@ def read_record(text: str) -> list[Board | Played]:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ParseError(f"line {error.lineno}: this is no JSON: {error.msg}") from None
+        raise ParseError(f"line {error.lineno}: this is no JSON") from None
+    return [_read_one(each) for each in (content if isinstance(content, list) else [content])]
+
+
+def _read_one(content: Any) -> Board | Played:
+    if isinstance(content, dict) and "board" in content:
+        return files.read_pbn(str(content["board"]))[0]
+    streams: Iterator[int]
     try:
-        return [_read_one(each) for each in (content if isinstance(content, list) else [content])]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ParseError(f"this is no record as `kibitz replay --json` prints it: {error!r}") from None
-
-
-def _read_one(content: dict[str, Any]) -> Board | Played:
-    if "board" in content:
-        return files.read_pbn(content["board"])[0]
-    table = _Table(games.load(content["game"]))
-    moves = tuple(int(table.rules.parse_move(move["move"])) for move in content["moves"])
-    if "chance" in content:
-        return Played(content["game"], tuple(int(word, 16) for word in content["chance"]), moves)
-    streams: list[int] = []
-    for move in (*moves, None):
+        game, told = str(content["game"]), [str(move["move"]) for move in content["moves"]]
+        if "chance" in content:
+            streams = iter([int(word, 16) for word in content["chance"]])
+        else:
+            seed, number = int(content["seed"]), int(content["deal"])
+            streams = (chance_stream(seed, number, n) for n in count())
+    except (KeyError, TypeError, ValueError):
+        raise ParseError(
+            "this is no record as `kibitz replay --json` prints it, with 'game', 'moves', 'seed' and 'deal'"
+        ) from None
+    if game.partition(":")[0] == "openspiel":
+        raise Unsupported(f"{game} is OpenSpiel's own game, and its records are not converted")
+    table = _Table(games.load(game))
+    used, moves = [], []
+    for move in (*told, None):
         while table.is_chance:
-            streams.append(chance_stream(content["seed"], content["deal"], len(streams)))
-            table.deal(streams[-1])
+            word = next(streams, None)
+            if word is None:
+                raise InputError("the game ends where chance decides, and it is not told how")
+            used.append(word)
+            table.deal(word)
         if move is not None:
-            table.state.play(move)
-    return Played(content["game"], tuple(streams), moves)
+            moves.append(table.state.read(move))
+            table.state.play(moves[-1])
+    return Played(game, tuple(used), tuple(moves), table.state)
 
 
 def _record_text(found: Iterable[Board | Played]) -> str:
@@ -213,10 +229,9 @@ def _record(found: Board | Played) -> dict[str, Any]:
     if isinstance(found, Board):
         about |= {"game": "bridge", "board": files.write_pbn([found])}
         return about | {"moves": [{"move": CARDS.text(card)} for card in found.play]}
-    state = replay(found)
     about |= {"game": found.game, "chance": [f"{word:016x}" for word in found.streams]}
-    about["moves"] = [{"move": state.game.move_text(move)} for move in found.moves]
-    return about | {"scores": state.returns()}
+    about["moves"] = [{"move": found.end.game.move_text(move)} for move in found.moves]
+    return about | {"scores": found.end.returns()}
 
 
 # --- OpenSpiel's actions ----------------------------------------------------------------------------
@@ -231,11 +246,11 @@ def read_actions(text: str) -> list[Board | Played]:
         match = _LINE.fullmatch(line)
         if match is None:
             raise ParseError(f"line {number}: write a game and its actions, such as 'bridge(): 12 3 …'")
-        parameters = dict(part.split("=") for part in (match[2] or "").split(",") if "=" in part)
+        parameters = dict(part.strip().partition("=")[::2] for part in (match[2] or "").split(",") if part)
         actions = iter([int(word) for word in match[3].split()])
         try:
             if match[1] == "bridge":
-                found.append(_read_bridge(parameters, actions))
+                found.append(_read_bridge(parameters, actions, int(match[4]) if match[4] else None))
             else:
                 found.append(_read_kibitz(match[1], parameters, actions))
         except (ParseError, IllegalMove) as error:
@@ -265,7 +280,7 @@ def _read_kibitz(short: str, parameters: dict[str, str], actions: Iterator[int])
         table.state.play(legal[action])
     if next(actions, None) is not None:
         raise ParseError("there are actions after the end of the game")
-    return Played(spec, tuple(streams), tuple(moves))
+    return Played(spec, tuple(streams), tuple(moves), table.state)
 
 
 def _actions_text(found: Iterable[Board | Played]) -> str:
@@ -274,11 +289,9 @@ def _actions_text(found: Iterable[Board | Played]) -> str:
 
 
 def _kibitz_line(played: Played) -> str:
-    if isinstance(games.load(played.game), Bridge):
+    if isinstance(played.end.game, Bridge):
         return _bridge_line(_board(played))
     name, _, given = played.game.partition(":")
-    if name == "openspiel":
-        raise Unsupported(f"{played.game} is OpenSpiel's own game, and its records are not converted")
     table = _Table(games.load(played.game))
     numbers = told_as_numbers(type(table.rules))
     options = dict(part.split("=") for part in given.split(",") if part)
@@ -338,7 +351,7 @@ def _bridge_line(board: Board) -> str:
 _OTHER = {"ns": "ew", "ew": "ns"}
 
 
-def _read_bridge(parameters: dict[str, str], actions: Iterator[int]) -> Board:
+def _read_bridge(parameters: dict[str, str], actions: Iterator[int], board_number: int | None) -> Board:
     numbers = list(actions)
     deal, rest = numbers[:52], numbers[52:]
     if sorted(deal) != list(range(52)):
@@ -346,7 +359,10 @@ def _read_bridge(parameters: dict[str, str], actions: Iterator[int]) -> Board:
     hands = [0] * 4
     for place, action in enumerate(deal):
         hands[place % 4] |= 1 << _TWIN.move(action)
-    dealer = int(parameters.get("dealer", 0))
+    told = parameters.get("dealer", "0")
+    if told not in ("0", "1", "2", "3"):
+        raise ParseError(f"dealer={told} is no seat; north is 0, east 1, south 2, west 3")
+    dealer = int(told)
     calls = list(takewhile(lambda action: action in _CALL_WORDS, rest))
     play = [_TWIN.move(action) for action in rest[len(calls) :]]
     side = ("ns", "ew")[dealer % 2]
@@ -354,6 +370,7 @@ def _read_bridge(parameters: dict[str, str], actions: Iterator[int]) -> Board:
     which = [each for each in ("ns", "ew") if str(vulnerable[each]).lower() == "true"]
     north, east, south, west = hands
     board = Board(
+        number=board_number,
         hands=(north, east, south, west),
         dealer=dealer,
         vulnerable="both" if len(which) == 2 else which[0] if which else "none",

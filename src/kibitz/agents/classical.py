@@ -99,7 +99,7 @@ class Classical:
         return Advice(
             best=moves[best],
             rows=tuple(
-                Row(move, view.game.move_text(move), value, error, visits=0, available=0)
+                Row(move, view.text(move), value, error, visits=0, available=0)
                 for move, value in zip(moves, values, strict=True)
             ),
             value=values[best],

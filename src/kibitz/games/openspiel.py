@@ -10,9 +10,9 @@ and chance outcomes, and OpenSpiel tells the rest:
 | `length`  | how many there are                              |
 
 A view is a history too: that of a world that the seat cannot tell from the truth, drawn by nothing but what
-the seat knows. So two truths that look the same to a seat have the same view. OpenSpiel must be able to
-deal such a world (`resample_from_infostate`); where it cannot, cards stay hidden from every agent, and only
-those play that need no view to be filled.
+the seat knows. So two truths that look the same to a seat have the same view. OpenSpiel deals such a world
+(`resample_from_infostate`), or else it is looked for, event by event. Where none is found, only those agents
+play that need no view.
 
 Kibitz's searches look no further than the next chance event. What OpenSpiel says of a game that is not over
 (`returns`) stands for the rest then; for chess the material does.
@@ -21,13 +21,19 @@ Kibitz's searches look no further than the next chance event. What OpenSpiel say
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.errors import BadOption, MissingExtra, UnknownName, Unsupported
+from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT
 from kibitz.rng import stream, uniform
@@ -45,34 +51,63 @@ def pyspiel() -> ModuleType:
     return module
 
 
+@contextmanager
+def hushed() -> Iterator[None]:
+    """OpenSpiel's C++ prints what is wrong before it raises it, and we say it in our own words."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 def game_of(text: str) -> Any:
     """The game that a text names: `chess`, `oh_hell,players=4`, or as OpenSpiel writes it,
     `oh_hell(players=4)`.
     """
-    name, _, options = text.strip().partition(",")
-    written = f"{name}({options})" if options and "(" not in text else text.strip()
-    native = native_game(written)
-    information, chance = native.get_type().information, native.get_type().chance_mode
-    if str(chance).endswith("SAMPLED_STOCHASTIC"):
+    text = re.sub(r"^turn_based_simultaneous_game\(game=(.*)\)$", r"\1", text.strip())
+    name, comma, options = text.partition(",")
+    if comma and "(" not in name:
+        text = f"{name}({options})"
+    native, name = native_game(text), text.partition("(")[0]
+    return _game_class(name, _parts(name, native.get_type()))(native.num_players(), text)
+
+
+def _parts(name: str, kind: Any) -> tuple[type, ...]:
+    """What a game is made of, by what OpenSpiel says of it; `Unsupported`, if it cannot be played here."""
+    library = pyspiel().GameType
+    if kind.dynamics == library.Dynamics.MEAN_FIELD:
+        raise Unsupported(f"{name} is played by a crowd (mean field) and not by seats; choose another")
+    if kind.chance_mode == library.ChanceMode.SAMPLED_STOCHASTIC:
         raise Unsupported(f"{name} draws lots in secret, so that no history tells a position; choose another")
-    if name == "chess":
-        cls = Chess
-    else:
-        cls = OpenSpielGame if str(information).endswith(".PERFECT_INFORMATION") else HiddenOpenSpielGame
-    return cls(native.num_players(), str(native))
+    if kind.action_structs_only:
+        raise Unsupported(f"OpenSpiel does not list the moves of {name}; choose another game")
+    has_chance = kind.chance_mode != library.ChanceMode.DETERMINISTIC
+    is_open = kind.information == library.Information.PERFECT_INFORMATION
+    beside = {_Chance: has_chance, _Hidden: not is_open, _Material: name == "chess"}
+    return (_Rules, *(part for part, is_needed in beside.items() if is_needed))
 
 
 @cache
 def native_game(text: str) -> Any:
     """OpenSpiel's own game; where all move at once, they do it in turn, without seeing each other's moves."""
-    library = pyspiel()
-    name = text.partition("(")[0]
+    library, name = pyspiel(), text.partition("(")[0]
     if name not in library.registered_names():
-        raise UnknownName("game of OpenSpiel", name, library.registered_names())
+        from open_spiel.python import games  # noqa: F401 (those that are written in Python become known)
+    kinds = {kind.short_name: kind for kind in library.registered_games()}
+    if name not in kinds:
+        raise UnknownName("game of OpenSpiel", name, kinds)
     try:
-        return library.load_game_as_turn_based(text)
-    except library.SpielError as error:
-        raise BadOption(f"OpenSpiel cannot load '{text}': {str(error).strip().splitlines()[0]}") from None
+        with hushed():
+            return library.load_game_as_turn_based(text)
+    except (library.SpielError, LookupError, ValueError) as error:
+        wanted = ", ".join(kinds[name].parameter_specification) or "none"
+        reason = str(error).strip().splitlines()[0]
+        raise BadOption(f"OpenSpiel cannot load '{text}' ({reason}); its parameters: {wanted}") from None
 
 
 _kept: dict[tuple[str, bytes], Any] = {}
@@ -127,13 +162,16 @@ def _state_type(native: str) -> np.dtype[Any]:
     rules = native_game(native)
     actions = max(rules.num_distinct_actions(), rules.max_chance_outcomes())
     kind = "i2" if actions < 1 << 15 else "i4"
-    return np.dtype([("history", kind, (rules.max_history_length() + 1,)), ("length", "i4")], align=True)
+    # Where all move at once, OpenSpiel counts one chance event a round, and some games have three.
+    longest = rules.max_game_length() + 3 * rules.max_chance_nodes_in_history() + 1
+    return np.dtype([("history", kind, (longest,)), ("length", "i4")], align=True)
 
 
 class _Rules:
     """What all these games have."""
 
     interpreted = True
+    expert = "ismcts:time=2s"  # a number of iterations would take an hour in one game and a moment in another
 
     @property
     def state(game):
@@ -161,6 +199,8 @@ class _Rules:
 
     def legal(game, state, moves):
         found = position(game, state).legal_actions()
+        if len(found) > len(moves):
+            raise Unsupported(f"{type(game).__name__} has more moves than OpenSpiel tells; choose another")
         moves[: len(found)] = found
         return len(found)
 
@@ -178,12 +218,6 @@ class _Rules:
     def returns(game, state, out):
         out[: game.seats] = position(game, state).returns()
 
-    def outcomes(game, state, moves, odds):
-        found = position(game, state).chance_outcomes()
-        for i, (outcome, chance) in enumerate(found):
-            moves[i], odds[i] = outcome, chance
-        return len(found)
-
     def score_range(game):
         rules = native_game(game.native)
         return float(rules.min_utility()), float(rules.max_utility())
@@ -191,14 +225,30 @@ class _Rules:
     def every_move(game):
         return range(native_game(game.native).num_distinct_actions())
 
+    def text_at(game, state, move):
+        """OpenSpiel's word for it; its number is understood too."""
+        now = position(game, state)
+        return now.action_to_string(now.current_player(), int(move)).strip()
+
+    def parse_move(game, text):
+        """Its number: `text_at` has the words, which are others in other positions."""
+        if not text.strip().isdigit():
+            raise ParseError(f"'{text}' is no move here, by its name in OpenSpiel or by its number")
+        return int(text)
+
     def picture(game, view, seat):
-        """The position, and what the numbers of the moves mean."""
         now = position(game, view)
-        shown = str(now) if "hide" in game.defaulted else knowledge(game, now, seat)
-        if now.is_terminal() or now.is_chance_node() or now.current_player() != seat:
-            return shown
-        moves = (f"{move} {now.action_to_string(seat, move)}" for move in now.legal_actions())
-        return shown.rstrip() + "\n\nmoves: " + ", ".join(moves)
+        return str(now) if "hide" in game.defaulted else knowledge(game, now, seat)
+
+
+class _Chance:
+    """What games with chance events have beside that."""
+
+    def outcomes(game, state, moves, odds):
+        found = position(game, state).chance_outcomes()
+        for i, (outcome, chance) in enumerate(found):
+            moves[i], odds[i] = outcome, chance
+        return len(found)
 
 
 def knowledge(game: Any, state: Any, seat: int) -> str:
@@ -206,6 +256,55 @@ def knowledge(game: Any, state: Any, seat: int) -> str:
     if native_game(game.native).get_type().provides_information_state_string:
         return str(state.information_state_string(seat))
     return str(state.observation_string(seat))
+
+
+def _lived(game: Any, truth: Any, seat: int) -> tuple[list[str], list[int]]:
+    """What a seat has known so far, each time that it changed, and what it has done."""
+    state, seen, done = native_game(game.native).new_initial_state(), [""], []
+    for action in (*truth.history(), None):
+        known = knowledge(game, state, seat)
+        seen += [known] if known != seen[-1] else []
+        done += [action] if state.current_player() == seat and action is not None else []
+        if action is not None:
+            state.apply_action(action)
+    return seen, done
+
+
+def _found_world(game: Any, truth: Any, seat: int, rng: Any) -> Any:
+    """A position to which the seat has come by the same way: it has known and done the same.
+
+    Chance is drawn by its odds, the moves of others as if all were as likely; what the seat would have
+    noticed is taken back. How much has happened unnoticed it does not know, so any number of events will do.
+    """
+    seen, done = _lived(game, truth, seat)
+    start = native_game(game.native).new_initial_state()
+    ways: list[tuple[Any, int | None, int, int]] = [(start, None, 0, 0)]
+    for _ in range(1_000 + 50 * len(seen)):
+        if not ways or truth.is_terminal():
+            break
+        before, action, met, acted = ways.pop()
+        now = before if action is None else before.child(action)
+        if now.is_terminal():
+            continue
+        known = knowledge(game, now, seat)
+        met += known != seen[met]
+        if met == len(seen) or known != seen[met]:
+            continue
+        has_all = met == len(seen) - 1 and acted == len(done)
+        if has_all and now.current_player() == truth.current_player():
+            return now
+        odds = dict.fromkeys(now.legal_actions(), 1.0)
+        if now.is_chance_node():
+            odds = dict(now.chance_outcomes())
+        elif now.current_player() == seat:
+            odds = {each: 1.0 for each in done[acted : acted + 1] if each in odds}
+            acted += 1
+        likely = [(uniform(rng) ** (1 / chance), each) for each, chance in odds.items() if chance > 0]
+        ways += [(now, each, met, acted) for _, each in sorted(likely)]
+    raise Unsupported(
+        f"OpenSpiel's {type(game).__name__} does not tell how to deal what is hidden "
+        f"(resample_from_infostate), and no other way to such a position was found; choose another game"
+    )
 
 
 class _Hidden:
@@ -227,17 +326,15 @@ class _Hidden:
                 raise
 
     def resample(game, view, seat, rng):
-        """Let OpenSpiel deal a world."""
+        """Let OpenSpiel deal a world, or look for one where it cannot."""
         library, now = pyspiel(), position(game, view)
         try:
-            world = now.resample_from_infostate(seat, lambda: uniform(rng))
-            while game.native.partition("(")[0] in UNSOUND and not _can_go_on(world, rng):
+            with hushed():
                 world = now.resample_from_infostate(seat, lambda: uniform(rng))
+                while type(game).__name__ in UNSOUND and not _can_go_on(world, rng):
+                    world = now.resample_from_infostate(seat, lambda: uniform(rng))
         except library.SpielError:
-            raise Unsupported(
-                f"OpenSpiel's {game.native.partition('(')[0]} does not tell how to deal what is hidden "
-                f"(resample_from_infostate), so no view can be made of it; choose another game"
-            ) from None
+            world = _found_world(game, now, seat, rng)
         write(view, world.history())
 
     def label(game, state, move, observer):
@@ -256,7 +353,7 @@ class _Hidden:
 
     def tell(game, state, move, observer):
         """The move, if the observer can tell it from all others."""
-        return game.move_text(move) if game.label(state, move, observer) == move else ""
+        return game.text_at(state, move) if game.label(state, move, observer) == move else ""
 
 
 PIECES = {"pawns": ("p", 1.0), "knights": ("n", 3.0), "bishops": ("b", 3.0), "rooks": ("r", 5.0),
@@ -269,6 +366,7 @@ _WHOLE_ARMY = 103.0
 class _Material:
     """Chess by its material: the worth of the pieces that one has more than the other."""
 
+    expert = "alphabeta:time=2s"
     features = tuple(PIECES)
     weights = tuple(worth / _WHOLE_ARMY for _, worth in PIECES.values())
 
@@ -298,14 +396,13 @@ class _Parameters(NamedTuple):
     native: str
 
 
-def _made_of(name: str, *parts: type) -> Any:
-    """A game class: a tuple of the parameters with the methods of some parts."""
+@cache
+def _game_class(name: str, parts: tuple[type, ...]) -> Any:
+    """A class of OpenSpiel's name for a game, by which messages call it: its parameters, with the methods of
+    some parts.
+    """
     methods: dict[str, Any] = {"__module__": __name__, "__doc__": parts[-1].__doc__}
     for part in parts:
         methods |= {key: value for key, value in vars(part).items() if not key.startswith("__")}
+    methods["__reduce__"] = lambda game: (game_of, (game.native,))
     return game(type(name, (_Parameters,), methods))
-
-
-OpenSpielGame = _made_of("OpenSpielGame", _Rules)
-HiddenOpenSpielGame = _made_of("HiddenOpenSpielGame", _Rules, _Hidden)
-Chess = _made_of("Chess", _Rules, _Material)

@@ -135,7 +135,7 @@ class Statistics:
             rows.append(
                 Row(
                     move,
-                    view.game.move_text(move),
+                    view.text(move),
                     float(scale * means[i] + shift) if n else math.nan,
                     0.0 if self.exact else error,  # all worlds were counted, none was sampled
                     int(n),
@@ -914,8 +914,8 @@ class PolicyPlayer:
         best = self.choose(view, seed)
         moves = view.legal_moves()
         if self.is_random:
-            rows = [Row(m, view.game.move_text(m), math.nan, math.inf, 0, 1) for m in moves]
+            rows = [Row(m, view.text(m), math.nan, math.inf, 0, 1) for m in moves]
         else:
-            rows = [Row(m, view.game.move_text(m), math.nan, math.inf, m == best, 1) for m in moves]
+            rows = [Row(m, view.text(m), math.nan, math.inf, m == best, 1) for m in moves]
         seconds = time.perf_counter() - kernel.seconds_compiling() - began
         return Advice(best, tuple(rows), math.nan, view.seat, self.spec, "no value", 0, 0, seconds, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -301,7 +301,8 @@ class Subject:
     name: str
     game: Any
     root: NDArray[Any]
-    move_text: Callable[[int], str]
+    text_at: Callable[[Any, int], str]
+    """What a move is called in a position."""
     has_chance: bool
     has_mirrors: bool
     is_tree: bool
@@ -312,6 +313,7 @@ class Subject:
         if not two_sides(self.game):
             return ["minimax"]
         can_differ = {
+            "alphabeta-table": not self.game.interpreted,  # a history is never met again
             "alphabeta-symmetry": self.has_mirrors,
             "star1": self.has_chance,
             "star2": self.has_chance,
@@ -323,6 +325,11 @@ class Subject:
         """The algorithm that is drawn if nobody says which."""
         return "alphabeta" if two_sides(self.game) else "minimax"
 
+    @property
+    def most(self) -> int:
+        """Positions after which an algorithm gives up, if nobody says: some seconds of each."""
+        return 20_000 if self.game.interpreted else 20_000_000
+
     def title(self, name: str) -> str:
         """What an algorithm is called in a game of this kind."""
         if SAME.get(name, name) != "minimax":
@@ -330,6 +337,14 @@ class Subject:
         if not two_sides(self.game):
             return "max^n"
         return "expectiminimax" if self.has_chance else "minimax"
+
+    def line(self, moves: Sequence[int]) -> list[str]:
+        """The moves from here on by their names."""
+        state, told = State(self.game, self.root.copy()), []
+        for move in moves:
+            told.append(self.text_at(state.record, move))
+            self.game.play(state.record, np.int64(move))
+        return told
 
     def solve(self, settings: Settings, limits: Limits, trace: bool = False) -> Found:
         """Search it; deeper and deeper, if there is a limit of time."""
@@ -351,7 +366,7 @@ def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
         has_chance = bool((tree.game.movers == CHANCE).any())
         has_mirrors = bool((tree.game.twins != np.arange(len(tree.game.twins))).any())
         is_small = len(tree.game.movers) <= _SMALL
-        about = (Path(name).stem, tree.game, tree.root().array, tree.move_text)
+        about = (Path(name).stem, tree.game, tree.root().array, tree.text_at)
         return Subject(*about, has_chance, has_mirrors, is_tree=True, is_small=is_small)
     state = read_position(_game(name), position or "0")
     game = state.game
@@ -365,7 +380,7 @@ def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
         )
     has_chance, has_mirrors = ("outcomes" not in game.defaulted, "mirror" not in game.defaulted)
     title = f"{name}, {position}" if position else name
-    about = (title, game, root, game.move_text)
+    about = (title, game, root, game.text_at)
     return Subject(*about, has_chance, has_mirrors, is_tree=False, is_small=False)
 
 
@@ -405,7 +420,7 @@ def table(wanted: Subject, found: dict[str, Found]) -> tuple[list[str], list[lis
     rows = []
     for name, each in found.items():
         values = ", ".join(f"{value:.4g}" for value in each.values) if each.is_finished else "–"
-        line = [wanted.move_text(move) for move in each.line]
+        line = wanted.line(each.line)
         rows.append(
             [
                 *(wanted.title(name), values, listed(line[:8]) + " …" * (len(line) > 8)),
@@ -423,6 +438,5 @@ def table(wanted: Subject, found: dict[str, Found]) -> tuple[list[str], list[lis
 def to_dict(wanted: Subject, name: str, found: Found) -> dict[str, Any]:
     """Plain data, the same that `--json` prints."""
     content = {key: value for key, value in asdict(found).items() if not key.startswith("event")}
-    line = [wanted.move_text(move) for move in found.line]
     depth = None if found.depth == TO_THE_END else found.depth
-    return {"algorithm": name, **content, "line": line, "depth": depth}
+    return {"algorithm": name, **content, "line": wanted.line(found.line), "depth": depth}

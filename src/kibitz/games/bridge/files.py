@@ -47,7 +47,7 @@ def load(path: Path | str) -> list[Board]:
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}; give the path of a .pbn or .lin file") from error
+        raise InputError(f"there is no file {path}; check its name") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     try:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kibitz.errors import BadOption, InputError
+from kibitz.errors import InputError
 from kibitz.games.bridge import dds
-from kibitz.games.bridge.diagram import svg
-from kibitz.games.bridge.files import Board, board_of, load, position, read_pbn, save
+from kibitz.games.bridge.files import Board, board_of, load, position, read_pbn
 from kibitz.games.bridge.text import CARDS, SEATS, contract_text
 from kibitz.position import deal
 
@@ -25,7 +24,7 @@ def boards_of(game: Any, text: str) -> list[Board]:
 
     'evening.pbn#3' is the board with the number 3 of the file alone, or its third if they have no numbers.
     """
-    if text.strip().isdigit():
+    if game is not None and text.strip().isdigit():
         return [board_of(deal(game, int(text)))]
     if _DEAL.match(text):
         return read_pbn(f'[Deal "{text.strip()}"]')
@@ -39,20 +38,6 @@ def boards_of(game: Any, text: str) -> list[Board]:
     if not chosen:
         raise InputError(f"{path} has no board {wanted.strip()}; it has {len(boards)} boards")
     return chosen[:1]
-
-
-def convert(source: str, out: Path) -> int:
-    """Write the boards of a file in the notation of another, or draw one; how many."""
-    boards = boards_of(None, source)
-    if out.suffix.lower() != ".svg":
-        save(boards, out)
-        return len(boards)
-    board, *others = boards
-    if others:
-        one = f"{source}#{board.number or 1}"
-        raise BadOption(f"{source} has {len(boards)} boards; a diagram shows one, such as {one}")
-    out.write_text(svg(position(board), None, board.dealer, board.vulnerable), encoding="utf-8")
-    return 1
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,10 @@ class HandWritten:
     def move_text(self, move: int) -> str:
         """The name of a branch."""
         return self.names[move]
+
+    def text_at(self, position: Any, move: int) -> str:
+        """The same: every branch has a number of its own."""
+        return self.move_text(move)
 
 
 def demand(is_so: bool, place: str, reason: str) -> None:
