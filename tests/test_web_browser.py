@@ -454,6 +454,79 @@ def test_advice_is_off_until_a_key_turns_it_on(visit, server):
     expect(page.locator(".opinion")).to_have_count(0)
 
 
+def test_a_hint_is_for_one_decision_and_advice_goes_deeper(visit, server):
+    (link,), _ = server.table("briskola", [ME, CASUAL])
+    page = visit(link)
+    wait_for_turn(page, ANY)
+    page.keyboard.press("h")
+    expect(page.locator("#reply")).to_contain_text("Hint: ", timeout=COMPILED)
+    expect(page.locator("#news")).to_contain_text(" of ")  # the card is said, too
+    page.get_by_role("button", name="Stop").click()
+    stopped = page.inner_text(".advice p")
+    deeper = page.get_by_role("button", name="Think deeper")
+    deeper.click()
+    expect(page.locator(".advice p")).not_to_have_text(stopped)
+    expect(page.get_by_role("button", name="Stop")).to_be_focused()  # advice takes the focus from nobody
+    place = page.locator(".hand button").first.bounding_box()
+    page.wait_for_timeout(300)
+    assert page.locator(".hand button").first.bounding_box() == place  # and moves no card
+    page.locator(".hand button").first.click()
+    wait_for_turn(page, ANY)
+    expect(page.locator(".opinion, .advice table")).to_have_count(0)
+
+
+def test_the_lobby_seats_you_where_you_play_and_keeps_the_links(visit, server):
+    page = visit()
+    page.wait_for_selector(".seat-row")
+    page.locator("label.game:has([value=bridge])").click()
+    expect(page.locator(".seat-row").nth(2)).to_contain_text("South")
+    assert page.input_value("#seat2") == "you"  # who declares, not dummy
+    page.select_option("#seat1", "you")
+    assert page.input_value("#seat2") == "agent"
+    page.select_option("#seat3", "person")
+    page.get_by_role("button", name="Open the table").click()
+    page.get_by_role("link", name="Sit down").click()
+    page.wait_for_selector(".stage[data-number]")
+    expect(page.locator(".own .who")).to_contain_text("You East")
+    page.get_by_text("Links", exact=True).click()
+    west, watch = page.locator(".links li code").all_text_contents()
+    assert visit(west).locator(".own .who").inner_text() == "You West"
+    expect(visit(watch).locator("#where")).to_have_text("Bridge, watching")
+
+
+def test_who_watches_agents_chooses_whose_cards_to_see(visit, server):
+    seats = [{"agent": "ismcts:time=2s"}] * 2
+    _, watch = server.table("briskola", seats)
+    page = visit(watch)
+    page.wait_for_selector(".stage[data-number]")
+    assert page.locator(".hand button").count() == 0
+    page.get_by_label("Seen by").select_option("1")
+    expect(page.locator(".hand button")).not_to_have_count(0)
+    expect(page.locator(".own .who")).to_contain_text("Seat 1")
+    page.get_by_label("Seen by").select_option("")
+    expect(page.locator(".hand button")).to_have_count(0)
+
+
+def test_cards_of_ones_own_language(visit, server):
+    (link,), _ = server.table("briskola", [ME, CASUAL])
+    page = visit(link, deck="french", ranks="AHVB")
+    wait_for_turn(page, ANY)
+    names = [b.get_attribute("aria-label").split(",")[0] for b in page.locator(".hand button").all()]
+    assert all(re.search("of (hearts|diamonds|spades|clubs)$", name) for name in names)
+    rank, _, suit = names[0].partition(" of ")
+    words = ["two", "three", "four", "five", "six", "seven", "jack", "queen", "king", "ace"]
+    typed = "234567JQKA"[words.index(rank)] + suit[0]
+    page.fill("#typed", f"play {typed}")
+    page.press("#typed", "Enter")
+    expect(page.locator(".log")).to_contain_text("You: ")
+    page.get_by_role("button", name="Settings").click()
+    page.select_option("#set-deck", "italian")
+    page.keyboard.press("Escape")
+    expect(page.locator(".hand button").first).to_have_attribute(
+        "aria-label", re.compile("cups|coins|swords|batons")
+    )
+
+
 def test_a_game_without_cards_by_its_buttons(visit, server):
     (link,), _ = server.table("tic-tac-toe", [ME, BEGINNER])
     page = visit(link)

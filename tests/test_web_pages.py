@@ -1,7 +1,14 @@
 """Review, study and laboratory in a real browser."""
 
+import base64
+import json
+import re
 import subprocess
 import sys
+import threading
+import urllib.request
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -11,8 +18,22 @@ from kibitz.arena.store import Store
 from kibitz.experiments import read, run
 from kibitz.games.bridge.files import board_of, write_pbn
 from kibitz.position import deal
-from tests.test_web_browser import BEGINNER, COMPILED, ME, Server, chromium, expect, picture, visit  # noqa: F401 (fixtures)
-from tests.test_web_study import EXPERIMENT
+from kibitz.web import lines
+from tests.test_web_browser import (  # noqa: F401 (fixtures)
+    BEGINNER,
+    COMPILED,
+    CONTRAST,
+    LAPTOP,
+    ME,
+    PHONE,
+    SMALL_TARGETS,
+    Server,
+    chromium,
+    expect,
+    picture,
+    visit,
+)
+from tests.test_web_study import BOARD, EXPERIMENT
 
 expect.set_options(timeout=30_000)  # a first answer may have to load the solver, or compiled code
 SERVE = """
@@ -71,19 +92,99 @@ def test_a_game_is_reviewed_and_played_on(server, visit):  # noqa: F811
     page.select_option("#seen", "0")
     expect(page.locator(".replay .backs")).not_to_have_count(0)
     page.get_by_role("button", name="Think about this position").click()
-    expect(page.locator(".advice")).to_contain_text("only what the mover could see")
+    expect(page.locator(".advice")).to_contain_text("only what the mover can see")
     page.get_by_role("button", name="Worlds that the mover").click()
-    expect(page.locator(".worlds details")).to_have_count(12)
-    page.get_by_role("button", name="Copy a link").click()
-    link = page.inner_text(".link code")
+    expect(page.locator(".worlds details details")).to_have_count(12)  # by what is best in them
+    link = copied(page, "link")
     assert "#study=" in link
     other = visit(link)  # in another browser: the link holds everything
     expect(other.locator(".status")).to_contain_text("0 of 40")
     other.locator(".moves button:not(.made)").first.click()  # what if
     expect(other.locator(".status")).to_contain_text("1 of 1.")
+    expect(other.locator(".branches button")).to_have_count(2)
+    other.locator(".moves button").first.click()  # the branch goes on: it is still one
+    expect(other.locator(".status")).to_contain_text("2 of 2.")
+    expect(other.locator(".branches button")).to_have_count(2)
+    other.get_by_role("button", name="The game").click()
+    expect(other.locator(".status")).to_contain_text("of 40")
+    expect(other.locator(".branches button")).to_have_count(2)
+    other.locator(".branches button:not([aria-current])").click()
     other.get_by_role("button", name="Open a table that begins here").click()
     expect(other.locator(".log li")).not_to_have_count(0)
     assert other.evaluate("document.activeElement !== document.body")
+
+
+def copied(page, what):
+    """What the menu offers to be copied."""
+    if not page.locator(".sharing[open]").count():
+        page.get_by_text("Copy and share").click()
+    page.get_by_role("button", name=f"Copy {what}", exact=True).click()
+    return page.text_content(".sharing code")
+
+
+def test_keys_of_the_review(server, visit):  # noqa: F811
+    _, watch = server.table("briskola", [BEGINNER, BEGINNER])
+    page = visit(watch)
+    page.get_by_role("link", name="Review the game").click()
+    expect(page.locator(".status")).to_contain_text("0 of 40")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".status")).to_contain_text("1 of 40")
+    for key, ply in (("ArrowRight", 2), ("ArrowRight", 4), ("ArrowLeft", 2)):
+        page.keyboard.press(f"Shift+{key}")  # by trick
+        expect(page.locator(".status")).to_contain_text(f"{ply} of 40")
+    page.keyboard.press(" ")  # think first
+    expect(page.get_by_role("button", name="Think deeper")).to_be_visible()
+    wanted = page.locator(".moves button:has(.best)").first.text_content().split()[0]
+    page.keyboard.press(" ")
+    expect(page.locator(".status")).to_contain_text(f": {wanted}.")
+    expect(page.locator(".status")).to_contain_text("3 of")
+
+
+def test_what_is_copied_can_be_pasted_on_any_page(server, visit):  # noqa: F811
+    page = visit(server.url + "#study")
+    page.fill("#pasted", BOARD)
+    page.get_by_role("button", name="Study").click()
+    page.get_by_role("link", name="board 4").click()
+    expect(page.locator(".auction")).to_contain_text("West deals; all are vulnerable")
+    expect(page.locator(".auction tbody tr").nth(1)).to_have_text("––2♣*–")
+    expect(page.locator(".auction")).to_contain_text("2♣* South: strong")
+    assert copied(page, "deal").startswith("N:AK32.")
+    texts = [copied(page, what) for what in ("PBN", "LIN", "record")]
+    page.get_by_role("button", name="Diagram as SVG and PNG").click()
+    expect(page.get_by_role("link", name="Save PNG")).to_be_visible()
+    is_drawn(page, ".sharing img")
+    page.goto(server.url)  # the lobby
+    paste = """text => {
+      const brought = new DataTransfer();
+      brought.setData("text", text);
+      document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: brought, bubbles: true }));
+    }"""
+    for text, notation in zip(texts, ("PBN:", "LIN:", "record of Kibitz:"), strict=True):
+        page.evaluate(paste, text)
+        expect(page.get_by_label("What was found")).to_contain_text(notation)
+        expect(page.locator("main li a")).to_have_count(1)
+        page.goto(server.url)
+    page.evaluate(paste, "x" * 60_001)
+    expect(page.locator("#alarm")).to_contain_text("too long")
+
+
+def test_a_line_in_the_page_of_somebody_else(server, visit, tmp_path):  # noqa: F811
+    page = visit(server.url + "#study")
+    page.fill("#pasted", "briskola 7: 12D 6S")
+    page.get_by_role("button", name="Study").click()
+    page.get_by_role("link", name="briskola").click()
+    expect(page.locator(".status")).to_contain_text("0 of 2")
+    (tmp_path / "index.html").write_text(f"<!doctype html><body>{copied(page, 'frame for a page')}")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{other.server_port}/index.html")
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("button", name="Forward").click()
+        expect(frame.locator(".status")).to_contain_text("1 of 2. Seat 0: 12D")
+        assert frame.get_by_role("button", name="Play on").count() == 0
+        assert frame.locator("header").is_hidden()
+        other.shutdown()
 
 
 def test_a_board_is_studied_with_the_solver(server, visit):  # noqa: F811
@@ -94,8 +195,39 @@ def test_a_board_is_studied_with_the_solver(server, visit):  # noqa: F811
     expect(page.locator(".status")).to_contain_text("0 of 0")
     page.get_by_role("checkbox", name="Double dummy").check()
     expect(page.locator(".solved")).to_contain_text("Par", timeout=COMPILED)
+    best = page.locator(".moves .opinion.best")
+    expect(best.first).to_have_text(re.compile("★ (=|[+−][0-9]+)"))
+    assert len(set(best.all_text_contents())) == 1  # all that are best
     page.goto(server.url + "#study=nonsense")
     expect(page.locator("#alarm")).to_contain_text("no line of play")
+
+
+def test_what_can_be_pressed_and_read_on_all_pages(server, visit):  # noqa: F811
+    (found,) = lines.read(BOARD)[1]
+    line = {"game": found.line.game, "start": found.line.start.shown(), "moves": ["JH"], "others": [["TS"]]}
+    link = base64.urlsafe_b64encode(json.dumps(line).encode()).decode().rstrip("=")
+    seen_when = {
+        "": ".seat-row",
+        "study": "#pasted",
+        f"study={link}": ".branches li",
+        "laboratory": "main li a",
+        "laboratory=who": ".plot img",
+        "trees": "main li a",
+        "trees=two-plies/alphabeta": "img.tree",
+    }
+    for size, scheme in ((LAPTOP, "light"), (PHONE, "dark")):
+        page = visit(server.url, size, scheme)
+        for address, selector in seen_when.items():
+            page.goto(f"{server.url}#{address}")
+            page.wait_for_selector(selector, state="attached")
+            for folded in page.locator("summary:visible").all():
+                folded.click()
+            if "=" in address and "study" in address:
+                page.get_by_role("checkbox", name="Double dummy").check()
+                expect(page.locator(".solved")).to_contain_text("Par", timeout=COMPILED)
+            assert page.evaluate(SMALL_TARGETS) == [], address
+            assert page.evaluate(CONTRAST) == [], address
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], address
 
 
 def is_drawn(page, selector):
@@ -123,9 +255,6 @@ def test_the_laboratory_and_its_trees(server, visit):  # noqa: F811
 
 
 def test_a_move_is_taken_back_by_a_key(server, visit):  # noqa: F811
-    import json
-    import urllib.request
-
     wanted = {"game": "briskola", "seats": [ME, BEGINNER], "seed": "7", "undo": True}
     request = urllib.request.Request(
         server.url + "api/tables", json.dumps(wanted).encode(), {"content-type": "application/json"}

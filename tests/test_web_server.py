@@ -51,10 +51,10 @@ def client(tmp_path):
 class Seat:
     """A browser at a seat, which knows nothing but what it is told."""
 
-    def __init__(self, client, token, after=0):
+    def __init__(self, client, token, after=0, sees=None):
         self.socket = client.closing.enter_context(client.websocket_connect("/socket"))
         self.events, self.position, self.raw, self.refused, self.advice = [], None, [], [], []
-        self.send(type="join", token=token, after=after)
+        self.send(type="join", token=token, after=after, sees=sees)
         self.welcome = self.hear()
         self.hear()
 
@@ -323,13 +323,58 @@ def test_advice_streams_and_ends_with_the_move(client):
     assert len(seat.advice) > 1
     visits = [sum(row["visits"] for row in advice["rows"]) for advice in seat.advice]
     assert visits == sorted(visits)
-    assert {row["text"] for row in seat.advice[-1]["rows"]} == {m["text"] for m in seat.position["moves"]}
-    assert seat.advice[-1]["best"] in {row["move"] for row in seat.advice[-1]["rows"]}
+    advised = [move for row in seat.advice[-1]["rows"] for move in row["moves"]]
+    assert {move["text"] for move in advised} == {m["text"] for m in seat.position["moves"]}
+    assert seat.advice[-1]["best"] in {move["move"] for move in advised}
     seat.send(type="advise", on=False)
     seat.send(type="advise", on=True, agent="cheating")
     while seat.hear()["type"] != "refused":
         pass
     assert seat.refused[-1]["code"] == "Unsupported"
+
+
+def test_advice_can_be_stopped_and_taken_up_again(client):
+    made = new_table(client, "briskola", ["", "random"])
+    seat = Seat(client, made["seats"]["0"])
+    seat.send(type="think", on=True)
+    assert seat.hear()["type"] == "refused"  # nothing was asked for
+    seat.send(type="advise", on=True, agent="ismcts:200")
+    while not seat.advice or not seat.advice[-1]["done"]:
+        seat.hear()
+    first = seat.advice[-1]
+    seat.send(type="think", on=True)
+    while seat.advice[-1] is first or not seat.advice[-1]["done"]:
+        seat.hear()
+    deeper = seat.advice[-1]
+    assert deeper["limit"] > first["limit"]
+    assert deeper["seconds"] > first["seconds"]
+    assert deeper["iterations"] > first["iterations"]
+    assert deeper["iterations"] == sum(row["visits"] for row in deeper["rows"])
+    seat.send(type="think", on=True)
+    seat.send(type="think", on=False)
+    seat.send(type="ping")
+    while seat.hear()["type"] != "pong":
+        pass
+    assert not seat.advice[-1]["done"] or seat.advice[-1] is deeper
+
+
+def test_who_watches_agents_may_see_the_cards_of_a_seat(client):
+    made = new_table(client, "briskola", ["random", "random"])
+    watcher = Seat(client, made["watch"], sees=1)
+    assert (watcher.welcome["seat"], watcher.welcome["sees"]) == (None, 1)
+    hands = watcher.position["fields"]["hands"]
+    assert hands[0] == [40] * 3
+    assert 40 not in hands[1]
+    while not watcher.position["over"]:
+        assert not watcher.position["moves"]
+        watcher.hear()
+    watcher.send(type="rematch")
+    assert watcher.hear()["type"] == "refused"
+    played = new_table(client, "briskola", ["", "random"])
+    for token in (played["watch"], played["seats"]["0"]):
+        with client.websocket_connect("/socket") as socket:
+            socket.send_json({"type": "join", "token": token, "sees": 1})
+            assert "agents alone" in socket.receive_json()["message"]
 
 
 def test_searches_are_put_together():
@@ -384,7 +429,7 @@ def test_a_search_that_nobody_wants_any_more_is_stopped(caplog):
             await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.wrap_future(thinker._for_moves.submit(lambda: None))  # there is but one thread
-        advising = asyncio.create_task(anext(thinker.advise("ismcts:time=9m", view, 1)))
+        advising = asyncio.create_task(anext(thinking.Thought(thinker, "ismcts:time=9m", view, 1).go_on()))
         await asyncio.sleep(0.1)
         advising.cancel()
         await asyncio.wrap_future(thinker._for_advice.submit(lambda: None))
@@ -394,7 +439,7 @@ def test_a_search_that_nobody_wants_any_more_is_stopped(caplog):
         thinker = thinking.Thinker(0.3, 0.3, threads=1)
         player = thinking.Player("ismcts:time=9m", view.game, view.seat)
         move = await thinker.choose(player, view, 1, [])
-        found = [advice async for advice in thinker.advise("ismcts:time=9m", view, 1)]
+        found = [advice async for advice in thinking.Thought(thinker, "ismcts:time=9m", view, 1).go_on()]
         thinker.close()
         return move, found
 
@@ -544,6 +589,12 @@ def test_other_sites_may_not_connect(client):
         (201, {"json": wanted}),
     ):
         assert client.post("/api/tables", **given).status_code == status
+
+
+def test_a_line_can_be_shown_in_the_page_of_somebody_else(client):
+    assert "frame-ancestors 'none'" in client.get("/").headers["content-security-policy"]
+    assert "frame-ancestors *" in client.get("/view").headers["content-security-policy"]
+    assert client.get("/view").text == client.get("/").text
 
 
 def test_pages_may_load_and_run_nothing_from_elsewhere(client):

@@ -191,9 +191,9 @@ def test_a_game_can_be_reviewed_when_it_is_over(client):
         judged.append(seat.hear())
     assert [each["ply"] for each in judged] == [i for i, ply in enumerate(line["plies"]) if ply["chosen"]]
     for each in judged:
-        rows = {row["text"]: row for row in each["advice"]["rows"]}
-        best = next(row for row in rows.values() if row["move"] == each["advice"]["best"])
-        mine = rows[line["plies"][each["ply"]]["text"]]
+        rows = {move["text"]: row for row in each["advice"]["rows"] for move in row["moves"]}
+        codes = {move["move"]: row for row in rows.values() for move in row["moves"]}
+        best, mine = codes[each["advice"]["best"]], rows[line["plies"][each["ply"]]["text"]]
         assert each["loss"] == pytest.approx(max(0.0, best["value"] - mine["value"]))
 
 
@@ -245,10 +245,104 @@ def test_the_solver_is_asked_separately_and_only_about_bridge(client):
     assert [row["value"] for row in exact["rows"]] == values
     leader = max(values)
     assert exact["table"]["tricks"][2][4] == 13 - leader  # south declares in notrump
+    assert (exact["table"]["dealer"], exact["table"]["vulnerable"]) == (0, "none")
     other = Student(client, game="briskola", start={"seed": "3"}, moves=[])
     assert not other.line["solver"]
     other.send(type="double_dummy", ply=0)
     assert "no solver" in json.loads(other.socket.receive_text())["message"]
+
+
+BOARD = """[Event "An evening"]
+[Board "4"]
+[Dealer "W"]
+[Vulnerable "All"]
+[Deal "N:AK32.432.432.543 765.765.765.9876 QJ4.AKQ.AKQ.AKQJ T98.JT98.JT98.T2"]
+[Declarer "S"]
+[Contract "6NT"]
+[Auction "W"]
+Pass Pass Pass 2C =1=
+Pass 2D Pass 6NT
+Pass Pass Pass
+[Note "1:strong"]
+[Play "W"]
+HJ H2 H5 HA
+*
+"""
+
+
+def test_par_is_that_of_the_boards_own_dealer_and_vulnerability(client):
+    (found,) = lines.read(BOARD)[1]
+    assert found.line.game.endswith("vulnerable=true")
+    table = lines.double_dummy_table(found.line)
+    assert (table["dealer"], table["vulnerable"], table["par"]) == (3, "both", 2220)
+    (other,) = lines.read(BOARD.replace("All", "None"))[1]
+    assert lines.double_dummy_table(other.line)["par"] == 1520
+    start = {"position": found.line.start.position}
+    student = Student(client, game=found.line.game, start=start, moves=["JH"])
+    calls = ["Pass", "Pass", "Pass", "2C", "Pass", "2D", "Pass", "6NT", "Pass", "Pass", "Pass"]
+    notes = ["", "", "", "strong", *[""] * 7]
+    assert student.line["auction"] == {"dealer": 3, "vulnerable": "both", "calls": calls, "notes": notes}
+
+
+def test_a_line_is_written_in_every_notation_and_read_again(client):
+    (found,) = lines.read(BOARD)[1]
+    texts = lines.texts(found.line)
+    assert '[Event "An evening"]' in texts["PBN"]
+    assert "=1=" in texts["PBN"]
+    assert texts["link for a hand viewer"].endswith("%7Cpc%7CH5%7Cpc%7CHA%7Cpg%7C%7C")
+    for notation in ("record", "PBN", "LIN"):
+        (again,) = lines.read(texts[notation])[1]
+        assert again.line.moves == found.line.moves
+        assert again.line.states[0].record.hands.tolist() == found.line.states[0].record.hands.tolist()
+        assert lines.double_dummy_table(again.line)["par"] == 2220
+    line = Line("briskola", Start(position="7"), ["12D", "6S"])
+    assert lines.texts(line)["position"] == "briskola 7: 12D 6S"
+    (again,) = lines.read(lines.texts(line)["position"])[1]
+    assert again.line.moves == line.moves
+    table = finished("tichu", 2)
+    record = lines.texts(Line(table.game, table.start, table.moves), ["ann", "", "bob", "random"])["record"]
+    assert lines.read(record)[1][0].line.moves == table.moves
+    assert json.loads(record)["scores"] == table.state.returns()
+    assert json.loads(record)["agents"] == ["ann", "", "bob", "random"]
+
+
+def test_diagrams_tell_themselves_in_words_and_hide_what_is_hidden(client):
+    import xml.etree.ElementTree as ET
+
+    for game in ("briskola", "bridge", "tichu"):
+        student = Student(client, game=game, start={"seed": "3"}, moves=[])
+        pictures = [student.ask("diagram", type="draw", ply=0, seat=seat)["svg"] for seat in (None, 0)]
+        for picture in pictures:
+            root = ET.fromstring(picture)
+            assert root.findtext("{*}title")
+            assert root.findtext("{*}desc")
+        assert pictures[0] != pictures[1]
+
+
+def test_touching_cards_share_a_row():
+    from kibitz.agents import make_agent
+
+    state = Line(
+        "bridge", Start(position="N:AKQ2.A2.A2.AKQJT JT98.J98.J98.987 7654.KQT.KQT.654 3.76543.76543.32"), []
+    )
+    view = state.states[0].view()
+    agent = make_agent("pimc:10", view.game)
+    agent.start(view.game, view.seat)
+    advice = agent.advise(view, 1)
+    rows = {" ".join(map(view.game.move_text, moves)): row for moves, row in lines.grouped(advice, view)}
+    assert list(rows) == ["3C 2C", "7D 6D 5D 4D 3D", "7H 6H 5H 4H 3H", "3S"]
+    assert rows["3C 2C"].visits == 10  # the same ten deals: no more evidence for two cards than for one
+    search = make_agent("ismcts:400", view.game)
+    search.start(view.game, view.seat)
+    found = search.advise(view, 1)
+    both = next(row for moves, row in lines.grouped(found, view) if len(moves) == 2)
+    assert both.visits == sum(row.visits for row in found.rows if row.text in ("2C", "3C"))
+
+
+def test_tricks_begin_where_nothing_lies_on_the_table():
+    table = finished("bridge", 3)
+    line = Line(table.game, table.start, table.moves)
+    assert [ply for ply in range(52) if lines.begins_trick(line.states[ply])] == list(range(0, 52, 4))
 
 
 def test_a_text_is_read_over_the_web(client):

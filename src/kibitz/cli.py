@@ -216,6 +216,10 @@ def serve(
         Path | None,
         typer.Option(help="The store that the laboratory shows; your own, if only this computer can look."),
     ] = None,
+    pause: Annotated[
+        float,
+        typer.Option(min=0.1, max=60.0, help="Seconds after a play in which a bomb can be played (Tichu)."),
+    ] = 2.0,
 ) -> None:
     """Open a card table in the browser, for people and agents.
 
@@ -226,6 +230,7 @@ def serve(
 
     try:
         from kibitz.web import app as web
+        from kibitz.web.hosting import Limits
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "kibitz":
             raise
@@ -233,7 +238,8 @@ def serve(
     _story()
     is_private = host in ("127.0.0.1", "::1", "localhost")
     shown = store or (default_store() if is_private else None)
-    web.serve(folder or default_store().parent / "tables", host, port, tuple(name or ()), store=shown)
+    limits = Limits(window_seconds=pause)
+    web.serve(folder or default_store().parent / "tables", host, port, tuple(name or ()), limits, shown)
 
 
 @app.command()

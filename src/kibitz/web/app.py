@@ -40,14 +40,20 @@ _MOST_CLIENTS = 10_000
 _POLICY_VIOLATION, _TOO_BIG, _TRY_AGAIN = 1008, 1009, 1013
 
 _HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    # Pictures that are made here, to be kept as a file, are blobs.
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
 }
+
+_VIEWER = "/view"
+"""The page that others may put into theirs: it shows a line of play and can do nothing."""
+_POLICY = "content-security-policy"
+_FRAMED = {**_HEADERS, _POLICY: _HEADERS[_POLICY].replace("frame-ancestors 'none'", "frame-ancestors *")}
 
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -70,7 +76,8 @@ class Guard:
         async def send_strictly(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 given = [(name, value) for name, value in message["headers"] if name.decode() not in _HEADERS]
-                ours = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                strict = _FRAMED if scope["path"] == _VIEWER else _HEADERS
+                ours = [(name.encode(), value.encode()) for name, value in strict.items()]
                 message = {**message, "headers": [*given, *ours]}
             await send(message)
 
@@ -258,6 +265,7 @@ def create_app(
             writer.cancel()
 
     @app.get("/")
+    @app.get(_VIEWER)
     def page() -> FileResponse:
         return FileResponse(_HERE / "static" / "index.html")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from kibitz import __version__
-from kibitz.errors import IllegalMove, InputError, KibitzError, UnknownName, Unsupported
+from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported
 from kibitz.games.bridge.claims import holds
 from kibitz.rng import derive
 from kibitz.web import messages
@@ -35,7 +35,7 @@ from kibitz.web.tables import (
     Wish,
     check_agent,
 )
-from kibitz.web.thinking import Player, Thinker, by_thumb
+from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
 
 _log = logging.getLogger(__name__)
 _CLAIM_WORLDS = 20
@@ -78,6 +78,7 @@ class Connection:
 
     def __init__(self, limits: Limits, client: str = "") -> None:
         self.observer, self.client = WATCHER, client
+        self.sits = False
         self.session: Session | None = None
         self.outbox: deque[str] = deque()
         self.ready = asyncio.Event()
@@ -87,6 +88,7 @@ class Connection:
         self._last = ""
         self._can_move = False
         self._adviser = ""
+        self._thought: Thought | None = None
         self._advising: asyncio.Task[None] | None = None
         self.study: Study | None = None
 
@@ -112,9 +114,10 @@ class Connection:
             self.outbox.append(text)
         self.ready.set()
 
-    def welcome(self, session: Session, observer: int, after: int) -> None:
+    def welcome(self, session: Session, observer: int, sits: bool, after: int) -> None:
         """Sit down, or watch, and be told everything since event number `after`."""
-        self.session, self.observer = session, observer
+        self.session, self.observer, self.sits = session, observer, sits
+        seat = None if observer == WATCHER else observer
         table = session.table
         self._number = min(after, len(table.events(observer)))
         self.put(
@@ -122,7 +125,8 @@ class Connection:
                 kibitz=__version__,
                 table=table.name,
                 game=table.game,
-                seat=None if observer == WATCHER else observer,
+                seat=seat if sits else None,
+                sees=None if sits else seat,
                 window_seconds=self._limits.window_seconds,
                 undo=table.allows_undo,
             )
@@ -134,6 +138,8 @@ class Connection:
         table = self.session.table
         events = table.events(self.observer, self._number)
         position = messages.position_shown(table.position(self.observer))
+        if not self.sits:
+            position = position.model_copy(update={"moves": []})
         chairs = [messages.chair_shown(chair) for chair in table.chairs]
         wish = messages.wish_shown(table.wish)
         state = messages.Update(events=[], chairs=chairs, wish=wish, position=position).model_dump_json()
@@ -150,24 +156,35 @@ class Connection:
 
     def _think_along(self) -> None:
         """Think about the present position, if the seat is to move and wants advice."""
+        self._thought = None
+        if self._adviser and self._can_move and self.session is not None:
+            view = self.session.table.seen_by(self.observer)
+            # The seed is shown, so it must not be made from that of the deal: this one everybody may know.
+            self._thought = Thought(self.session.host.thinker, self._adviser, view, seed=self._number)
+        self.think_on(self._thought is not None)
+
+    def think_on(self, on: bool) -> None:
+        """Think about the present decision, for as long again; or no longer."""
         if self._advising is not None:
             self._advising.cancel()
             self._advising = None
-        if self._adviser and self._can_move:
-            self._advising = asyncio.get_running_loop().create_task(self._advise(self._adviser))
+        if on and self._thought is None:
+            raise Unsupported("there is nothing to think about: it is not your turn, or advice is off")
+        if on and self._thought is not None:
+            self._advising = asyncio.get_running_loop().create_task(self._advise(self._thought))
 
-    async def _advise(self, agent: str) -> None:
-        assert self.session is not None
-        number, view = self._number, self.session.table.seen_by(self.observer)
+    async def _advise(self, thought: Thought) -> None:
+        number = self._number
         try:
-            # The seed is shown, so it must not be made from that of the deal: this one everybody may know.
-            async for advice, done in self.session.host.thinker.advise(agent, view, seed=number):
-                self.put(messages.advice_shown(advice, number, done))
+            async for advice, done in thought.go_on():
+                self.put(messages.advice_shown(advice, thought, number, done))
         except KibitzError as error:
             self.put(refusal(error))
         except Exception:
-            _log.exception("advice of %s failed", agent)
-            self.put(messages.Refused(code="Advice", message=f"{agent} failed; choose another adviser"))
+            _log.exception("advice of %s failed", thought.spec)
+            self.put(
+                messages.Refused(code="Advice", message=f"{thought.spec} failed; choose another adviser")
+            )
 
     def leave(self) -> None:
         """The connection has ended."""
@@ -196,10 +213,15 @@ class Session:
         self._moved = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def join(self, connection: Connection, observer: int, after: int) -> None:
-        """Let a connection take part."""
+    def join(self, connection: Connection, observer: int, after: int, sees: int | None = None) -> None:
+        """Let a connection take part; who watches may see a seat's cards if that helps nobody who plays."""
+        table = self.table
+        if sees is not None and (observer != WATCHER or any(chair.is_person for chair in table.chairs)):
+            raise Unsupported("the cards of a seat can be watched at tables of agents alone")
+        if sees is not None and sees >= table.rules.seats:
+            raise BadMessage(f"there is no seat {sees}")
         self.connections.append(connection)
-        connection.welcome(self, observer, after)
+        connection.welcome(self, observer if sees is None else sees, observer != WATCHER, after)
         connection.tell()
         self.invite(connection)
 
@@ -207,8 +229,7 @@ class Session:
         """Tell of the rematch, if there is one: everybody his own token."""
         if self._again is None:
             return
-        observer = connection.observer
-        seat = None if observer == WATCHER else self._places[observer]
+        seat = self._places[connection.observer] if connection.sits else None
         token = self._again.watch if seat is None else self._again.seats.get(seat)
         if token is not None:  # an agent may have taken the seat over
             connection.put(messages.Again(token=token, seat=seat))
@@ -259,6 +280,10 @@ class Session:
         """When the last one leaves, the table waits on disk."""
         if connection in self.connections:
             self.connections.remove(connection)
+        self.leave_if_empty()
+
+    def leave_if_empty(self) -> None:
+        """A table at which nobody is needs no memory."""
         if not self.connections:
             self._task.cancel()
             if self._answering is not None:
@@ -427,6 +452,8 @@ class Host:
                 await self._open_study(connection, message)
             elif isinstance(message, messages.Review):
                 await self._review(connection)
+            elif isinstance(message, messages.Think) and connection.study is None:
+                connection.think_on(message.on)
             elif isinstance(message, messages.AtTable):
                 self._act(connection, message)
             elif connection.study is None:
@@ -441,15 +468,19 @@ class Host:
             raise BadMessage("this connection has joined a table already, or studies; open another one")
         place = self.tables.place(message.token)
         if place is None:
-            raise UnknownName("token", message.token[:4] + "…", [], " The link may be incomplete.")
+            raise InputError("this link opens no table here; it may be incomplete, or the table was removed")
         session = await self._session(place.table)
-        session.join(connection, place.observer, message.after)
+        try:
+            session.join(connection, place.observer, message.after, message.sees)
+        finally:
+            session.leave_if_empty()
 
     async def _open_study(self, connection: Connection, message: messages.Study) -> None:
         if connection.session is not None:
             raise BadMessage("this connection has joined a table; open another one to study")
         start = messages.start_of(message.start)
-        self._open_line(connection, await self.thinker.aside(Line, message.game, start, message.moves))
+        line = await self.thinker.aside(Line, message.game, start, message.moves)
+        self._open_line(connection, line, [])
 
     async def _review(self, connection: Connection) -> None:
         """The whole game lies open when it is over, and not before."""
@@ -458,17 +489,16 @@ class Host:
         table = connection.session.table
         if not table.is_over:
             raise Unsupported("a game can be reviewed when it is over")
-        self._open_line(
-            connection, await self.thinker.aside(Line, table.game, table.start, list(table.moves))
-        )
+        line = await self.thinker.aside(Line, table.game, table.start, list(table.moves))
+        self._open_line(connection, line, [chair.agent or chair.name for chair in table.chairs])
 
-    def _open_line(self, connection: Connection, line: Line) -> None:
+    def _open_line(self, connection: Connection, line: Line, chairs: list[str]) -> None:
         connection.close_study()
         if len(self._studying) >= self.limits.studies:
             raise Unsupported(
                 f"{self.limits.studies} lines of play are being studied already; try again later"
             )
-        connection.study = Study(line, self.thinker, connection.put, self.limits.review_seconds)
+        connection.study = Study(line, chairs, self.thinker, connection.put, self.limits.review_seconds)
         self._studying.add(connection.study)
         connection.study.show()
 
@@ -476,7 +506,7 @@ class Host:
         session = connection.session
         if session is None:
             raise BadMessage("join a table first")
-        if connection.observer == WATCHER:
+        if not connection.sits:
             raise Unsupported("who watches cannot take part")
         seat, table = connection.observer, session.table
         if isinstance(message, Advise):

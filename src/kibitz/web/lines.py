@@ -16,20 +16,29 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
-from kibitz import games
+from kibitz import __version__, games
 from kibitz.agents import make_agent
 from kibitz.errors import IllegalMove, InputError, KibitzError, ParseError, Unsupported
-from kibitz.position import State, View
+from kibitz.games import tricks
+from kibitz.position import State, View, listed
 from kibitz.rng import derive
-from kibitz.search.advice import Advice
-from kibitz.web.tables import OPEN_DEAL, Start, check_game, is_bridge
+from kibitz.search.advice import Advice, Row
+from kibitz.web.tables import OPEN_DEAL, Start, check_game, deal_text, is_bridge
+from kibitz.web.thinking import merged_row
 
 MOST_MOVES = 1000
+LONGEST_POSITION = 4000
+"""Characters: a board of Bridge with its auction and what was said about it."""
+_HAND_VIEWER = "https://www.bridgebase.com/tools/handviewer.html?lin="
+_MOST_CARDS = 63
+"""Cards are bits of a number; moves beyond are no cards."""
 _IN_A_WORLD = "cheating:300"
 """Who values the moves in a sampled world where the game has no solver: it sees that world, not the truth."""
 
@@ -98,6 +107,14 @@ class Line:
         return state.view()
 
 
+def begins_trick(state: State) -> bool:
+    """Whether nothing lies on the table; in games without tricks every move stands alone."""
+    record, names = state.record, state.array.dtype.names or ()
+    if "on_table" in names:
+        return int(record.on_table) == 0
+    return int(record.top) == 0 if "top" in names else True
+
+
 @dataclass(frozen=True)
 class Judgement:
     """A move that was made, and what an agent thinks of it."""
@@ -112,12 +129,39 @@ class Judgement:
 
 def judge(line: Line, ply: int, advice: Advice) -> Judgement:
     """What advice says of the move that was made."""
-    rows = {row.move: row for row in advice.rows}
+    rows = {move: row for moves, row in grouped(advice, line.states[ply].view()) for move in moves}
     best, made = rows[advice.best], rows[line.moves[ply]]
-    if best.move == made.move:
+    if best is made:
         return Judgement(ply, 0.0, 0.0, advice)
     error = math.hypot(best.stderr, made.stderr)
     return Judgement(ply, max(0.0, best.value - made.value), error, advice)
+
+
+def grouped(advice: Advice, view: View) -> list[tuple[list[int], Row]]:
+    """The rows of advice; cards with nothing between them that could matter share one."""
+    rows = {row.move: row for row in advice.rows}
+    found = []
+    for moves in _touching(view):
+        row = rows[moves[0]]
+        for other in (rows[move] for move in moves[1:]):
+            if row.visits < row.available:  # else all were tried in the same worlds: no further evidence
+                row = replace(merged_row(row, other), available=max(row.available, other.available))
+        found.append((moves, row))
+    return found
+
+
+def _touching(view: View) -> list[list[int]]:
+    """The legal moves, touching cards together, the highest first; in games of `kibitz.games.tricks` only."""
+    moves = view.legal_moves()
+    is_play = "follow" in (view.array.dtype.names or ()) and max(moves) < _MOST_CARDS
+    lowest = np.zeros(view.game.max_moves, np.int64)
+    n = int(tricks.touching(view.game, view.record, lowest)) if is_play else 0
+    if not n:
+        return [[move] for move in moves]
+    groups: dict[int, list[int]] = {}
+    for move in moves:
+        groups.setdefault(max(low for low in lowest[:n].tolist() if low <= move), []).insert(0, move)
+    return list(groups.values())
 
 
 @dataclass(frozen=True)
@@ -151,15 +195,95 @@ def exact(state: State) -> list[float]:
     return list(values)
 
 
-def double_dummy_table(state: State) -> dict[str, Any]:
-    """The tricks of every seat in every strain, and par, of a deal of Bridge of which nothing was played."""
+def double_dummy_table(line: Line) -> dict[str, Any]:
+    """The tricks of every seat in every strain, and par, of a whole deal of Bridge.
+
+    Par is that of the board's own dealer and vulnerability. Where no board tells them north deals, and nobody
+    is vulnerable but declarer's side, if the contract is.
+    """
     from kibitz.games.bridge import dds
 
-    if not is_bridge(state.game) or int(state.record.played) or int(state.record.left) != 13:
+    record = line.states[0].record
+    if not is_bridge(line.rules) or int(record.left) != 13:
         raise Unsupported("the table of tricks is of a whole deal of bridge")
-    (table,) = dds.tables([[int(hand) for hand in state.record.hands]])
-    score, contracts = table.par(0, "none")
-    return {"tricks": [list(row) for row in table.tricks], "par": score, "contracts": contracts}
+    board = _board(line)
+    (table,) = dds.tables([[int(hand) for hand in record.hands]])
+    score, contracts = table.par(board.dealer or 0, board.vulnerable)
+    known = {"dealer": board.dealer or 0, "vulnerable": board.vulnerable}
+    return {"tricks": [list(row) for row in table.tricks], "par": score, "contracts": contracts, **known}
+
+
+# --- writing -----------------------------------------------------------------------------------------
+
+
+def _board(line: Line) -> Any:
+    """A line of Bridge as a board, with all that the board it began with tells."""
+    from kibitz.games.bridge.files import board_of
+
+    if not line.start.position or line.start.position.isdigit():
+        return board_of(line.states[-1], line.moves)
+    given = line.start.board()
+    told = {name: getattr(given, name) for name in ("number", "dealer", "auction", "notes", "tags")}
+    vulnerable = {"vulnerable": given.vulnerable} if given.vulnerable != "none" else {}
+    return board_of(line.states[-1], line.moves, **told, **vulnerable)
+
+
+def auction(line: Line) -> dict[str, Any] | None:
+    """Dealer, vulnerability and calls of a board of Bridge, if they are told."""
+    if not is_bridge(line.rules) or not line.start.position or line.start.position.isdigit():
+        return None
+    board = line.start.board()
+    if board.dealer is None:
+        return None
+    told = {note.place: note.text for note in board.notes if note.section == "Auction"}
+    notes = [told.get(place, "") for place in range(len(board.auction))]
+    known = {"dealer": board.dealer, "vulnerable": board.vulnerable}
+    return {**known, "calls": list(board.auction), "notes": notes}
+
+
+def texts(line: Line, chairs: Sequence[str] = ()) -> dict[str, str]:
+    """A line in every notation that can be pasted or sent elsewhere, by the name of the notation."""
+    from kibitz.games.bridge.files import write_lin, write_pbn
+
+    moves = [line.text(ply) for ply in range(len(line.moves))]
+    last = line.states[-1]
+    record = {
+        "kibitz": __version__,
+        "game": line.game,
+        "start": line.start.shown(),
+        "agents": list(chairs),
+        "moves": moves,
+        "scores": last.returns() if last.is_over else None,
+    }
+    found = {"record": json.dumps(record, ensure_ascii=False)}
+    if line.start.position.isdigit():
+        found["position"] = f"{line.game} {line.start.position}: {listed(moves)}".rstrip(": ")
+    if is_bridge(line.rules):
+        board = _board(line)
+        lin = write_lin([board]).strip()
+        found["deal"] = deal_text(line.states[0].record.hands)
+        found |= {"PBN": write_pbn([board]), "LIN": lin, "link for a hand viewer": _HAND_VIEWER + quote(lin)}
+    return found
+
+
+def diagram(view: View) -> str:
+    """A position as a picture: for Bridge the printed one, else its text; both tell themselves in words."""
+    if is_bridge(view.game):
+        from kibitz.games.bridge.diagram import svg
+
+        return svg(view)
+    lines = str(view).splitlines()
+    width, height = 9.7 * max(map(len, lines)) + 24, 20 * len(lines) + 24
+    rows = "".join(
+        f'<text x="12" y="{27 + 20 * i}" xml:space="preserve">{escape(text)}</text>'
+        for i, text in enumerate(lines)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" '
+        f'font-family="monospace" font-size="16"><title>{escape(type(view.game).__name__)}</title>'
+        f"<desc>{escape(' / '.join(lines))}</desc>"
+        f'<rect width="100%" height="100%" fill="#fff"/>{rows}</svg>\n'
+    )
 
 
 # --- reading what is pasted --------------------------------------------------------------------------
@@ -230,7 +354,9 @@ def _from_record(text: str) -> Found:
         words = [move["move"] if isinstance(move, dict) else move for move in moves]
         words = [word if isinstance(word, str) else int(word) for word in words]
         game = str(first["game"])
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except KeyError as error:
+        raise ParseError(f"this record of Kibitz cannot be read: {error} is not told") from error
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
         raise ParseError(f"this record of Kibitz cannot be read: {type(error).__name__}: {error}") from error
     return Found(game, Line(game, start, words))
 
@@ -270,14 +396,17 @@ def _from_board(board: Any, number: int) -> Found:
         raise ParseError(f"board {board.number or number} is an ending in the middle of a hand's turn")
     if not all(board.hands):
         raise ParseError(f"board {board.number or number} hides a hand; only open ones can be studied")
-    start = Start(position=deal_text(board.hands))
+    start = Start(position=_before_play(board))
     return Found(
         f"board {board.number or number}", Line(game, start, [rules.move_text(c) for c in board.play])
     )
 
 
-def deal_text(hands: Sequence[int]) -> str:
-    """Four hands of Bridge as PBN writes them."""
-    from kibitz.games.bridge.board import suits_of
+def _before_play(board: Any) -> str:
+    """What is known of a board beside its play; of a long one no more than counts."""
+    from kibitz.games.bridge.files import write_pbn
 
-    return "N:" + " ".join(".".join(suits_of(int(hand))) for hand in hands)
+    notes = tuple(note for note in board.notes if note.section == "Auction")
+    bare = replace(board, play=(), leader=None, claimed=False, notes=notes)
+    text = write_pbn([bare])
+    return text if len(text) <= LONGEST_POSITION else write_pbn([replace(bare, notes=(), tags=())])

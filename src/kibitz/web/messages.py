@@ -17,10 +17,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from kibitz.errors import InputError
-from kibitz.position import State
+from kibitz.position import State, View
 from kibitz.search.advice import Advice
-from kibitz.web.lines import Judgement, Line
+from kibitz.web.lines import LONGEST_POSITION, Judgement, Line, auction, begins_trick, grouped, texts
 from kibitz.web.tables import Chair, Event, Start, Wish, fields_of
+from kibitz.web.thinking import Thought
 
 LARGEST_MESSAGE = 4096
 """Characters of a message from a browser at a table."""
@@ -49,6 +50,8 @@ class Join(_Message):
 
     type: Literal["join"]
     token: Token
+    sees: Annotated[int, Field(ge=0, le=15)] | None = None
+    """The seat whose cards a watcher wants to see: only where no person plays."""
     after: Count = 0
     """The number of the last event that is known already."""
 
@@ -76,6 +79,13 @@ class Advise(_Message):
     on: bool
     agent: AgentText = ""
     """Who is asked; the strongest known for the game, if empty."""
+
+
+class Think(_Message):
+    """Think about the present decision for as long again; or stop, and leave it at what was found."""
+
+    type: Literal["think"]
+    on: bool
 
 
 class HandOver(_Message):
@@ -118,7 +128,7 @@ class StartGiven(_Message):
 
     seed: Annotated[str, Field(pattern=r"^[0-9]{1,19}$")] | None = None
     deal: Count = 0
-    position: Annotated[str, Field(max_length=400)] = ""
+    position: Annotated[str, Field(max_length=LONGEST_POSITION)] = ""
     """The number of a deal, as in `kibitz advise`, or a position as the game writes it."""
 
 
@@ -169,6 +179,14 @@ class Worlds(_Message):
     count: Annotated[int, Field(ge=1, le=50)] = 12
 
 
+class Draw(_Message):
+    """Draw a position of the line, as a seat saw it, or open if no seat is named."""
+
+    type: Literal["draw"]
+    ply: Count
+    seat: Annotated[int, Field(ge=0, le=15)] | None = None
+
+
 class DoubleDummy(_Message):
     """Tell what the moves at a position are worth when all cards are seen, by the game's solver."""
 
@@ -182,7 +200,7 @@ class Ping(_Message):
     type: Literal["ping"]
 
 
-AboutLine = Review | Look | Judge | Consider | Worlds | DoubleDummy
+AboutLine = Review | Look | Judge | Consider | Think | Worlds | DoubleDummy | Draw
 AtTable = PlayMove | Advise | HandOver | Undo | Claim | Answer | Rematch
 AnyIncoming = Join | AtTable | Study | AboutLine | Ping
 Incoming = Annotated[AnyIncoming, Field(discriminator="type")]
@@ -256,6 +274,8 @@ class Welcome(_Message):
     game: str
     seat: int | None
     """Null: a watcher."""
+    sees: int | None
+    """The seat whose cards a watcher sees, if any."""
     window_seconds: float
     undo: bool
     """Whether moves can be taken back here."""
@@ -280,13 +300,16 @@ class Again(_Message):
 
 
 class RowShown(_Message):
-    """What advice says of one move; null: not known."""
+    """What advice says of a move, or of cards that take the same tricks; null: not known."""
 
-    move: str
-    text: str
+    moves: list[MoveShown]
     value: float | None
     stderr: float | None
     visits: int
+    available: int
+    """How often it could have been tried, in the worlds that were thought about."""
+    shares: dict[str, float]
+    """Of the worlds, those in which something comes about, such as that a contract is made."""
 
 
 class AdviceShown(_Message):
@@ -303,6 +326,8 @@ class AdviceShown(_Message):
     iterations: int
     worlds: int
     seconds: float
+    limit: float
+    """Seconds after which it ends, if nobody lets it go on."""
     seed: str
     exact: bool
     done: bool
@@ -315,6 +340,18 @@ class PlyShown(_Message):
     text: str
     chosen: bool
     """Whether there was anything to choose from."""
+    leads: bool
+    """Whether a trick begins with it."""
+
+
+class AuctionShown(_Message):
+    """What a board of Bridge tells of the time before the play."""
+
+    dealer: int
+    vulnerable: Literal["none", "ns", "ew", "both"]
+    calls: list[str]
+    notes: list[str]
+    """What was said about each call; empty, if nothing."""
 
 
 class LineShown(_Message):
@@ -327,6 +364,9 @@ class LineShown(_Message):
     plies: list[PlyShown]
     solver: bool
     """Whether `double_dummy` can be asked for."""
+    auction: AuctionShown | None
+    texts: dict[str, str]
+    """The line in every notation in which it can be sent elsewhere."""
 
 
 class PlaceShown(_Message):
@@ -385,7 +425,14 @@ class ExactShown(_Message):
     rows: list[ValueShown]
     unit: str
     table: dict[str, Any] | None
-    """Of a whole deal of Bridge: tricks by seat and strain, par, and the contracts that make it."""
+    """Of a whole deal of Bridge: tricks by seat and strain, par, the contracts that make it, and for whom."""
+
+
+class DiagramShown(_Message):
+    """The answer to `draw`: a picture as SVG."""
+
+    type: Literal["diagram"] = "diagram"
+    svg: str
 
 
 class Refused(_Message):
@@ -412,6 +459,7 @@ Outgoing = Annotated[
     | JudgedShown
     | WorldShown
     | ExactShown
+    | DiagramShown
     | Refused
     | Pong,
     Field(discriminator="type"),
@@ -546,17 +594,19 @@ def wish_shown(wish: Wish | None) -> WishShown | None:
     return WishShown(kind=wish.kind, seat=wish.seat, tricks=wish.tricks, cards=cards, agreed=agreed)  # type: ignore[arg-type]
 
 
-def advice_shown(advice: Advice, number: int, done: bool) -> AdviceShown:
+def advice_shown(advice: Advice, thought: Thought, number: int, done: bool) -> AdviceShown:
     """Advice as it is sent."""
+    view = thought.view
     rows = [
         RowShown(
-            move=str(row.move),
-            text=row.text,
+            moves=[MoveShown(move=str(move), text=view.game.move_text(move)) for move in moves],
             value=_finite(row.value),
             stderr=_finite(row.stderr),
             visits=int(row.visits),
+            available=int(row.available),
+            shares=row.shares,
         )
-        for row in advice.rows
+        for moves, row in grouped(advice, view)
     ]
     return AdviceShown(
         number=number,
@@ -568,6 +618,7 @@ def advice_shown(advice: Advice, number: int, done: bool) -> AdviceShown:
         iterations=advice.iterations,
         worlds=advice.worlds,
         seconds=round(advice.seconds, 3),
+        limit=thought.limit,
         seed=str(advice.seed),
         exact=advice.exact,
         done=done,
@@ -584,11 +635,12 @@ def start_of(given: StartGiven) -> Start:
     return Start(None if given.seed is None else int(given.seed), given.deal, given.position)
 
 
-def line_shown(line: Line) -> LineShown:
-    """A line of play as it is sent."""
-    chosen = set(line.decisions)
+def line_shown(line: Line, chairs: list[str]) -> LineShown:
+    """A line of play as it is sent; who sat where, if it was played at a table."""
+    chosen, told = set(line.decisions), auction(line)
     plies = [
-        PlyShown(seat=seat, text=line.text(ply), chosen=ply in chosen) for ply, seat in enumerate(line.seats)
+        PlyShown(seat=seat, text=line.text(ply), chosen=ply in chosen, leads=begins_trick(line.states[ply]))
+        for ply, seat in enumerate(line.seats)
     ]
     return LineShown(
         game=line.game,
@@ -596,15 +648,23 @@ def line_shown(line: Line) -> LineShown:
         start=start_shown(line.start),
         plies=plies,
         solver="exact_values" not in line.rules.defaulted,
+        auction=None if told is None else AuctionShown(**told),
+        texts=texts(line, chairs),
     )
+
+
+def view_of(line: Line, ply: int, seat: int | None) -> View:
+    """A position of a line as a seat saw it, or open."""
+    if seat is not None and seat >= line.rules.seats:
+        raise BadMessage(f"there is no seat {seat}")
+    state = line.state(ply)
+    return state.open_view() if seat is None else state.view(seat)
 
 
 def place_shown(line: Line, ply: int, seat: int | None) -> PlaceShown:
     """A position of a line, as a seat saw it or open."""
     state = line.state(ply)
-    if seat is not None and seat >= line.rules.seats:
-        raise BadMessage(f"there is no seat {seat}")
-    view = state.open_view() if seat is None else state.view(seat)
+    view = view_of(line, ply, seat)
     moves = [] if state.is_over or seat not in (None, state.mover) else state.legal_moves()
     return PlaceShown(
         ply=ply,
@@ -618,13 +678,13 @@ def place_shown(line: Line, ply: int, seat: int | None) -> PlaceShown:
     )
 
 
-def judged_shown(judgement: Judgement, done: int, total: int) -> JudgedShown:
-    """A judgement as it is sent."""
+def judged_shown(judgement: Judgement, thought: Thought, done: int, total: int) -> JudgedShown:
+    """A judgement of a decision as it is sent."""
     return JudgedShown(
         ply=judgement.ply,
         loss=_finite(judgement.loss),
         error=_finite(judgement.error),
-        advice=advice_shown(judgement.advice, judgement.ply, True),
+        advice=advice_shown(judgement.advice, thought, judgement.ply, True),
         done=done,
         total=total,
     )

@@ -14,10 +14,10 @@ from pydantic import BaseModel
 
 from kibitz.errors import KibitzError
 from kibitz.web import messages
-from kibitz.web.lines import Line, double_dummy_table, exact, judge, sampled_worlds
-from kibitz.web.messages import AboutLine, Consider, DoubleDummy, Judge, Look, Worlds
+from kibitz.web.lines import Line, diagram, double_dummy_table, exact, judge, sampled_worlds
+from kibitz.web.messages import AboutLine, BadMessage, Consider, DoubleDummy, Draw, Judge, Look, Think, Worlds
 from kibitz.web.tables import check_agent, is_bridge
-from kibitz.web.thinking import Thinker
+from kibitz.web.thinking import Thinker, Thought
 
 _log = logging.getLogger(__name__)
 
@@ -31,14 +31,21 @@ class Study:
     """A line of play, and what is being found out about it for one connection."""
 
     def __init__(
-        self, line: Line, thinker: Thinker, put: Callable[[BaseModel], None], review_seconds: float
+        self,
+        line: Line,
+        chairs: list[str],
+        thinker: Thinker,
+        put: Callable[[BaseModel], None],
+        review_seconds: float,
     ) -> None:
-        self.line, self._thinker, self._put, self._seconds = line, thinker, put, review_seconds
+        self.line, self._chairs, self._thinker = line, chairs, thinker
+        self._put, self._seconds = put, review_seconds
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._considered: tuple[int, Thought] | None = None
 
     def show(self) -> None:
         """Tell what was played."""
-        self._put(messages.line_shown(self.line))
+        self._put(messages.line_shown(self.line, self._chairs))
 
     def close(self) -> None:
         """Find nothing out any more."""
@@ -53,11 +60,19 @@ class Study:
         elif isinstance(message, Judge):
             self._begin("judge", self._judge(self._adviser(message.agent)) if message.on else None)
         elif isinstance(message, Consider):
-            self.line.decision(message.ply)
-            self._begin("consider", self._consider(message.ply, self._adviser(message.agent)))
+            view, agent = self.line.decision(message.ply), self._adviser(message.agent)
+            self._considered = message.ply, Thought(self._thinker, agent, view, message.ply)
+            self._begin("consider", self._consider(*self._considered))
+        elif isinstance(message, Think):
+            if self._considered is None:
+                raise BadMessage("nothing is being considered; ask for that first")
+            self._begin("consider", self._consider(*self._considered) if message.on else None)
         elif isinstance(message, Worlds):
             self.line.decision(message.ply)
             self._begin("worlds", self._worlds(message.ply, message.count))
+        elif isinstance(message, Draw):
+            view = messages.view_of(self.line, message.ply, message.seat)
+            self._put(messages.DiagramShown(svg=diagram(view)))
         elif isinstance(message, DoubleDummy):
             self.line.decision(message.ply)
             self._begin("double dummy", self._double_dummy(message.ply))
@@ -88,16 +103,16 @@ class Study:
         """All decisions, one after the other."""
         plies = self.line.decisions
         for done, ply in enumerate(plies, 1):
-            view = self.line.states[ply].view()
+            thought = Thought(self._thinker, agent, self.line.states[ply].view(), ply)
             advice = None
-            async for advice, _ in self._thinker.advise(agent, view, ply, self._seconds):  # noqa: B007
+            async for advice, _ in thought.go_on(self._seconds):  # noqa: B007
                 pass
             assert advice is not None
-            self._put(messages.judged_shown(judge(self.line, ply, advice), done, len(plies)))
+            self._put(messages.judged_shown(judge(self.line, ply, advice), thought, done, len(plies)))
 
-    async def _consider(self, ply: int, agent: str) -> None:
-        async for advice, done in self._thinker.advise(agent, self.line.decision(ply), ply):
-            self._put(messages.advice_shown(advice, ply, done))
+    async def _consider(self, ply: int, thought: Thought) -> None:
+        async for advice, done in thought.go_on():
+            self._put(messages.advice_shown(advice, thought, ply, done))
 
     async def _worlds(self, ply: int, count: int) -> None:
         view = self.line.decision(ply)
@@ -120,6 +135,6 @@ class Study:
         state = self.line.state(ply)
         values = await self._thinker.aside(exact, state)
         is_whole = is_bridge(self.line.rules) and not int(state.record.played)
-        table = await self._thinker.aside(double_dummy_table, state) if is_whole else None
+        table = await self._thinker.aside(double_dummy_table, self.line) if is_whole else None
         rows = messages.values_shown(self.line.rules, state.legal_moves(), values)
         self._put(messages.ExactShown(ply=ply, rows=rows, unit="tricks", table=table))

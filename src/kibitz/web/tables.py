@@ -88,6 +88,20 @@ class Start:
         if (self.seed is not None and not 0 <= self.seed < 1 << 63) or not 0 <= self.deal < 1 << 31:
             raise BadOption("the number of a deal is between 0 and 2⁶³")
 
+    def board(self) -> Any:
+        """The board of Bridge that the position is: a deal, or all that PBN tells of it before the play."""
+        from kibitz.games.bridge.files import read_pbn
+
+        given = self.position.strip()
+        if OPEN_DEAL.fullmatch(given):
+            return read_pbn(f'[Deal "{given}"]')[0]
+        if given[:1] not in ("[", "%"):
+            raise ParseError("a position of bridge is written as PBN writes deals: N:AK2.… … … …")
+        boards = read_pbn(given)
+        if len(boards) != 1:
+            raise ParseError(f"a game begins with one board, not with {len(boards)}")
+        return boards[0]
+
     @property
     def _number(self) -> int | None:
         """Of the deal, if that is how the position is given."""
@@ -101,11 +115,13 @@ class Start:
         """The first position; chance may be due. No file is opened, whatever the position says."""
         if self.seed is not None or self._number is not None:
             return State(rules)
-        if is_bridge(rules) and not OPEN_DEAL.fullmatch(self.position):
-            raise ParseError("a position of bridge is written as PBN writes deals: N:AK2.… … … …")
-        state: State = rules.parse_position(self.position)
-        if is_bridge(rules) and not all(int(hand) for hand in state.record.hands):
-            raise ParseError("this board hides a hand; only open ones can be used here")
+        position = self.position
+        if is_bridge(rules):
+            hands = self.board().hands
+            if not all(hands):
+                raise ParseError("this board hides a hand; only open ones can be used here")
+            position = deal_text(hands)
+        state: State = rules.parse_position(position)
         return state
 
     def settle(self, state: State, number: int) -> None:
@@ -123,6 +139,13 @@ def is_bridge(rules: Any) -> bool:
     from kibitz.games.bridge.rules import Bridge
 
     return isinstance(rules, Bridge)
+
+
+def deal_text(hands: Sequence[int]) -> str:
+    """Four hands of Bridge as PBN writes them."""
+    from kibitz.games.bridge.board import suits_of
+
+    return "N:" + " ".join(".".join(suits_of(int(hand))) for hand in hands)
 
 
 @dataclass(frozen=True)

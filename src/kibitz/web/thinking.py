@@ -31,6 +31,7 @@ from kibitz.search.advice import Advice, Row
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _FIRST_SLICE = 16  # of the agent's iterations, one part
+_LARGEST_SLICE = 50_000  # iterations: the memory of a search is bounded, and it tells of itself now and then
 _LOOK = 0.05  # seconds between two looks at the clock
 _GRACE = 1.0  # seconds in which a search that was stopped has to answer
 
@@ -117,9 +118,9 @@ class Player(Mind):
 
 
 class Slice(Mind):
-    """A search of its own, of one part of an agent's iterations or time."""
+    """A search of its own, of one part of an agent's iterations or time, or of more than that."""
 
-    def __init__(self, spec: str, parts: int) -> None:
+    def __init__(self, spec: str, parts: float) -> None:
         super().__init__(spec)
         self.parts = parts
 
@@ -127,7 +128,8 @@ class Slice(Mind):
         if getattr(agent, "time", None):
             agent.time = agent.time / self.parts
         elif getattr(agent, "iterations", 0):
-            agent.iterations = max(1, agent.iterations // self.parts)
+            most = max(agent.iterations, _LARGEST_SLICE)
+            agent.iterations = max(1, min(most, int(agent.iterations / self.parts)))
 
     def advise(self, view: View, seed: int) -> Advice:
         """What it has found."""
@@ -199,42 +201,51 @@ class Thinker:
                 mind.stop()
             waiting.cancel()
 
+    async def search(self, seconds: float, search: Slice, view: View, seed: int) -> Advice:
+        """What one search finds within so many seconds."""
+        return await self._within(self._for_advice, seconds, search, search.advise, view, seed)
+
     async def aside(self, work: Callable[..., _Result], *given: Any) -> _Result:
         """What `work` returns, done by the threads for advice; it must be short, for it cannot be stopped."""
         return await asyncio.wrap_future(self._for_advice.submit(work, *given))
 
-    async def advise(
-        self, spec: str, view: View, seed: int, seconds: float | None = None
-    ) -> AsyncIterator[tuple[Advice, bool]]:
-        """What an agent thinks of a seat's moves, better and better; the flag tells the last one.
 
-        The agent gets the view and nothing else. Who does not want it any more cancels the task that waits.
-        """
-        limit = self.advice_seconds if seconds is None else seconds
-        began = time.perf_counter() - _compiling.seconds()
-        found: Advice | None = None
-        votes: Counter[int] = Counter()
-        parts = _FIRST_SLICE
-        number = 0
+class Thought:
+    """What an agent thinks of a seat's moves; it can be left, and taken up again where it was.
+
+    The agent gets the view and nothing else. Who does not want it any more cancels the task that waits.
+    """
+
+    def __init__(self, thinker: Thinker, spec: str, view: View, seed: int) -> None:
+        self._thinker, self.spec, self.view, self._seed = thinker, spec, view, seed
+        self._found: Advice | None = None
+        self._votes: Counter[int] = Counter()
+        self._parts, self._number = float(_FIRST_SLICE), 0
+        self._used = self.limit = 0.0
+
+    async def go_on(self, seconds: float | None = None) -> AsyncIterator[tuple[Advice, bool]]:
+        """Better and better advice, for so many seconds more; the flag tells the last one."""
+        limit = self.limit = self._used + (self._thinker.advice_seconds if seconds is None else seconds)
+        began = time.perf_counter() - _compiling.seconds() - self._used
         while True:
-            search = Slice(spec, parts)
-            left = limit - (time.perf_counter() - _compiling.seconds() - began)
-            given = (view, derive(seed, number))
+            search = Slice(self.spec, self._parts)
+            given = (self.view, derive(self._seed, self._number))
             try:
-                part = await self._within(self._for_advice, left, search, search.advise, *given)
+                part = await self._thinker.search(limit - self._used, search, *given)
             except TimeoutError:
-                if found is None:
+                if self._found is None:
                     raise
-                yield replace(found, seconds=limit, seed=seed), True
+                self._used = limit
+                yield replace(self._found, seconds=limit, seed=self._seed), True
                 return
-            votes[part.best] += max(1, part.iterations)
-            found = part if found is None else merged(found, part, votes)
-            used = time.perf_counter() - _compiling.seconds() - began
-            done = part.exact or part.iterations == 0 or used >= limit
-            yield replace(found, seconds=used, seed=seed), done
+            self._votes[part.best] += max(1, part.iterations)
+            self._found = part if self._found is None else merged(self._found, part, self._votes)
+            self._parts, self._number = self._parts / 2, self._number + 1
+            self._used = time.perf_counter() - _compiling.seconds() - began
+            done = part.exact or part.iterations == 0 or self._used >= limit
+            yield replace(self._found, seconds=self._used, seed=self._seed), done
             if done:
                 return
-            parts, number = max(1, parts // 2), number + 1
 
 
 def merged(first: Advice, second: Advice, votes: Counter[int]) -> Advice:
@@ -245,7 +256,7 @@ def merged(first: Advice, second: Advice, votes: Counter[int]) -> Advice:
     """
     if second.exact:
         return second
-    rows = tuple(_merged_row(a, b) for a, b in zip(first.rows, second.rows, strict=True))
+    rows = tuple(merged_row(a, b) for a, b in zip(first.rows, second.rows, strict=True))
     total = max(1, first.iterations + second.iterations)
     value = (first.value * first.iterations + second.value * second.iterations) / total
     visits = {row.visits for row in rows}
@@ -261,7 +272,8 @@ def merged(first: Advice, second: Advice, votes: Counter[int]) -> Advice:
     )
 
 
-def _merged_row(a: Row, b: Row) -> Row:
+def merged_row(a: Row, b: Row) -> Row:
+    """What two searches, or the searches of two moves that come to the same, say together."""
     if a.visits == 0 or b.visits == 0:
         return b if a.visits == 0 else a
     n = a.visits + b.visits

@@ -4,9 +4,8 @@
 
 /** @import { Deck } from "./cards.js" */
 /** @import { Laid, OpenCard, Scene, Shown } from "./scene.js" */
-/** @import { AdviceShown } from "./protocol.js" */
+/** @import { Opinion } from "./advice.js" */
 
-import { inFigures } from "./advice.js";
 import { make, patch, set } from "./dom.js";
 import { mod } from "./scene.js";
 
@@ -30,8 +29,8 @@ export function makeBoard() {
  * @param {{felt: HTMLElement, hand: HTMLElement}} board
  * @param {Scene} scene
  * @param {Shown} shown
- * @param {{bottom: number, finished: Laid[] | null, advice: AdviceShown | null, explain: (why: string) => void}} look
- *   who sits at the bottom, the finished trick if that is to be seen, advice, and who tells what cannot be done
+ * @param {{bottom: number, finished: Laid[] | null, opinions: Map<string, Opinion>, explain: (why: string) => void}} look
+ *   who sits at the bottom, the finished trick if that is to be seen, what is thought of the moves, and who tells what cannot be done
  */
 export function drawBoard({ felt, hand }, scene, shown, look) {
   const n = shown.chairs.length;
@@ -40,7 +39,7 @@ export function drawBoard({ felt, hand }, scene, shown, look) {
   const places = { left: others.slice(0, left), top: others.slice(left, left + above), right: others.slice(left + above), own: [look.bottom] };
   for (const [place, seats] of Object.entries(places)) {
     patch(/** @type {Element} */ (felt.querySelector(`.${place}`)), seats, String, () => makeSeat(),
-      (element, seat) => drawSeat(element, seat, scene, shown, place, look.explain));
+      (element, seat) => drawSeat(element, seat, scene, shown, place, look));
   }
   drawMiddle(/** @type {HTMLElement} */ (felt.querySelector(".centre")), scene, shown, look.bottom, look.finished);
   drawHand(hand, scene.deck, scene.hand, scene.why, look);
@@ -57,9 +56,9 @@ function makeSeat() {
  * @param {Scene} scene
  * @param {Shown} shown
  * @param {string} place
- * @param {(why: string) => void} explain
+ * @param {{opinions: Map<string, Opinion>, explain: (why: string) => void}} look
  */
-function drawSeat(element, seat, scene, shown, place, explain) {
+function drawSeat(element, seat, scene, shown, place, look) {
   const { hidden, open, chips, said, told } = scene.seats[seat];
   const [name, chipBox, cards, words] = /** @type {HTMLElement[]} */ ([...element.children]);
   const who = shown.who(seat);
@@ -75,7 +74,7 @@ function drawSeat(element, seat, scene, shown, place, explain) {
   words.textContent = told;
   words.hidden = !told;
   if (place === "own") return;
-  if (place === "top" && open.some(({ act }) => act)) drawHand(cards, scene.deck, open, scene.why, { explain });
+  if (place === "top" && open.some(({ act }) => act)) drawHand(cards, scene.deck, open, scene.why, look);
   else drawOthers(cards, scene.deck, hidden, open);
 }
 
@@ -137,9 +136,9 @@ function drawMiddle(centre, scene, shown, bottom, finished) {
  * @param {Deck} deck
  * @param {OpenCard[]} cards
  * @param {string} why
- * @param {{advice?: AdviceShown | null, explain: (why: string) => void}} look
+ * @param {{opinions: Map<string, Opinion>, explain: (why: string) => void}} look
  */
-function drawHand(place, deck, cards, why, { advice = null, explain }) {
+function drawHand(place, deck, cards, why, { opinions, explain }) {
   if (!place.classList.contains("hand")) {
     place.className = "hand";
     place.replaceChildren();
@@ -169,26 +168,31 @@ function drawHand(place, deck, cards, why, { advice = null, explain }) {
         "aria-pressed": open.picked === undefined ? null : String(open.picked),
         "aria-label": `${deck.name(open.card)}${open.can ? (open.picked === undefined ? ", playable" : "") : ", not now"}`,
       });
-      drawOpinion(button, open.card, advice);
+      // Where cards are picked one by one, a card is no move.
+      drawOpinion(button, open.picked === undefined ? opinions.get(String(open.card)) : undefined);
     });
   rove(place);
+}
+
+/** Let all cards be drawn anew, for they look different now. @param {{felt: HTMLElement, hand: HTMLElement}} board */
+export function forget({ felt, hand }) {
+  for (const drawn of [hand, ...felt.querySelectorAll(".cards, .hand, .trick")]) drawn.replaceChildren();
+  for (const drawn of felt.querySelectorAll("[data-state]")) drawn.removeAttribute("data-state");
 }
 
 /** What the buttons of a hand stand for now. @type {WeakMap<Element, {cards: Map<Element, OpenCard>, why: string}>} */
 const held = new WeakMap();
 
-/** What the adviser thinks of a card, on the card: it covers nothing that one needs, and moves nothing. @param {HTMLElement} button @param {number} card @param {AdviceShown | null} advice */
-function drawOpinion(button, card, advice) {
-  const row = advice?.rows.find(({ move }) => move === String(card));
+/** What is thought of a move, on its button: it covers nothing that one needs, and moves nothing. @param {HTMLElement} button @param {Opinion | undefined} opinion */
+export function drawOpinion(button, opinion) {
   let note = button.querySelector(".opinion");
-  if (!row || row.value === null) {
+  if (!opinion) {
     note?.remove();
     return;
   }
   if (!note) button.append((note = make("span", { class: "opinion" })));
-  const isBest = row.move === advice?.best;
-  note.classList.toggle("best", isBest);
-  note.textContent = (isBest ? "★ " : "") + inFigures(row.value, /** @type {AdviceShown} */ (advice));
+  note.classList.toggle("best", opinion.best);
+  note.textContent = (opinion.best ? "★ " : "") + opinion.text;
 }
 
 /** Let a group be one stop of the tab key. @param {HTMLElement} group */

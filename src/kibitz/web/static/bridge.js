@@ -37,7 +37,7 @@ export function bridge(shown) {
         open: playable(shown, open, seat === dummy && me === fields.declarer),
         chips: [...(seat === fields.declarer ? ["declarer"] : []), ...(seat === dummy ? ["dummy"] : [])],
         said: "",
-        told: "",
+        told: isOn ? `${made(seat % 2)} ${made(seat % 2) === 1 ? "trick" : "tricks"}` : "",
       };
     }),
     hand: me === null ? [] : playable(shown, hand(me), me !== dummy),
@@ -51,6 +51,11 @@ export function bridge(shown) {
       rows: [["North and South", String(made(0))], ["East and West", String(made(1))]],
     },
     choices: [],
+    against: (tricks) => {
+      const all = made(0) + made(1) + fields.left;
+      const over = (fields.turn % 2 === side ? tricks : all - tricks) - fields.level - 6;
+      return over > 0 ? `+${over}` : over < 0 ? `−${-over}` : "=";
+    },
     ...toFollow(shown, DECK, hand(fields.turn), fields.turn === dummy ? ", from dummy" : ""),
     ...(me === dummy ? { why: "You are dummy: declarer plays your cards." } : {}),
   };

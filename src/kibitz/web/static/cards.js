@@ -7,13 +7,17 @@
  * @property {(card: number) => number} suit of which suit a card is; −1 for a special card
  * @property {(card: number) => number} rank how high it is in its suit
  * @property {(card: number) => string} text as the server writes it
+ * @property {(card: number) => string} typed as people type it
  * @property {(card: number) => string} name in words
  * @property {(card: number) => string} sign as it is printed: the rank and the sign of the suit
  * @property {(card: number | null) => SVGElement} face as it is drawn; null: its back
  * @property {(text: string) => number | null} read the card of a text
  * @property {string[]} suits their names
  * @property {string[]} marks their signs
+ * @property {string} letters by which suits are typed
  */
+
+import { settings } from "./settings.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [70, 100];
@@ -124,6 +128,9 @@ const FRENCH_NAMES = [
 /** @type {Record<string, keyof typeof HEADS>} */
 const COURT = { J: "jack", Q: "queen", K: "king" };
 
+/** A rank as it is printed in one's own language. @param {string} rank */
+const printed = (rank) => settings.ranks["AKQJ".indexOf(rank)] ?? rank;
+
 /** A sign of a suit; further suits than four have a letter. @param {number} suit @param {string} transform */
 function frenchSign(suit, transform) {
   if (suit < 4) return draw("path", { d: FRENCH_SIGNS[suit], transform, class: `suit suit-${suit}` });
@@ -136,10 +143,10 @@ function frenchSign(suit, transform) {
 function frenchFace(rank, suit) {
   const card = blank();
   const colour = `suit suit-${suit % 4}`;
-  card.append(...twice(() => group("", word(9.5, 18.5, `index ${colour} ${rank.length > 1 ? "long" : ""}`, rank),
+  card.append(...twice(() => group("", word(9.5, 18.5, `index ${colour} ${rank.length > 1 ? "long" : ""}`, printed(rank)),
     frenchSign(suit, "translate(9.5 27.5) scale(.56)"))));
   if (COURT[rank]) {
-    card.append(draw("rect", { x: 18, y: 8, width: 34, height: 84, rx: 3, class: `frame ${colour}` }));
+    card.append(draw("rect", { x: 18, y: 8, width: 34, height: 84, rx: 3, class: "frame" }));
     card.append(...twice(() => group("translate(7 0) scale(.8 1)", figure(COURT[rank],
       frenchSign(suit, "translate(35 45) scale(.4)")))));
     card.append(draw("path", { d: "M18 50h34", class: "belt" }));
@@ -169,22 +176,22 @@ export function french(suits = 4, ranks = 13, ten = "10") {
   const suit = (/** @type {number} */ card) => Math.floor(card / ranks);
   const rank = (/** @type {number} */ card) => card % ranks;
   return complete(suits * ranks, {
-    suit, rank, suits: suitNames, marks,
+    suit, rank, suits: suitNames, marks, letters: SUIT_LETTERS.slice(0, suits),
     text: (card) => texts[rank(card)].replace("10", ten) + SUIT_LETTERS[suit(card)],
     name: (card) => `${names[rank(card)]} of ${suitNames[suit(card)]}`,
-    sign: (card) => texts[rank(card)] + marks[suit(card)],
+    sign: (card) => printed(texts[rank(card)]) + marks[suit(card)],
     face: (card) => (card === null ? back() : frenchFace(texts[rank(card)], suit(card))),
   });
 }
 
 /**
  * @param {number} size
- * @param {Omit<Deck, "read">} deck
+ * @param {Omit<Deck, "read" | "typed"> & {typed?: Deck["typed"]}} deck
  * @returns {Deck}
  */
 function complete(size, deck) {
   const cards = new Map(Array.from({ length: size }, (_, card) => [deck.text(card).toUpperCase(), card]));
-  return { ...deck, read: (text) => cards.get(text.toUpperCase()) ?? null };
+  return { typed: deck.text, ...deck, read: (text) => cards.get(text.toUpperCase()) ?? null };
 }
 
 // --- the Italian deck ----------------------------------------------------------------------------------
@@ -242,16 +249,36 @@ function italianFace(card) {
   return face;
 }
 
-/** @type {Deck} */
 export const ITALIAN = complete(40, {
   suit: (card) => Math.floor(card / 10),
   rank: (card) => card % 10,
   suits: ITALIAN_SUITS,
-  marks: ["cups", "coins", "swords", "batons"],
+  marks: ITALIAN_SUITS,
+  letters: "CDSB",
   text: (card) => ITALIAN_RANKS[card % 10] + "CDSB"[Math.floor(card / 10)],
   name: (card) => `${ITALIAN_NAMES[ITALIAN_RANKS[card % 10]]} of ${ITALIAN_SUITS[Math.floor(card / 10)]}`,
   sign: (card) => `${ITALIAN_RANKS[card % 10]} ${ITALIAN_SUITS[Math.floor(card / 10)]}`,
   face: (card) => (card === null ? back() : italianFace(card)),
+});
+
+/** The French card in the place of an Italian one: hearts for cups, diamonds for coins, clubs for batons. @param {number} card */
+function frenchInstead(card) {
+  const [suit, rank] = [[2, 1, 3, 0][Math.floor(card / 10)], ITALIAN_RANKS[card % 10]];
+  return { suit, rank: { 1: "A", 11: "J", 12: "Q", 13: "K" }[rank] ?? rank };
+}
+
+/** The cards of Briškola, Italian or French as one likes. @returns {Deck} */
+export const italian = () => (settings.deck === "french" ? FRENCH_INSTEAD : ITALIAN);
+
+const FRENCH_INSTEAD = complete(40, {
+  ...ITALIAN,
+  suits: ["hearts", "diamonds", "spades", "clubs"],
+  marks: ["♥", "♦", "♠", "♣"],
+  letters: "HDSC",
+  typed: (card) => frenchInstead(card).rank + "CDHS"[frenchInstead(card).suit],
+  name: (card) => `${FRENCH_NAMES[FRENCH_RANKS.indexOf(frenchInstead(card).rank)]} of ${FRENCH_SUITS[frenchInstead(card).suit]}`,
+  sign: (card) => printed(frenchInstead(card).rank) + FRENCH_MARKS[frenchInstead(card).suit],
+  face: (card) => (card === null ? back() : frenchFace(frenchInstead(card).rank, frenchInstead(card).suit)),
 });
 
 // --- Tichu ---------------------------------------------------------------------------------------------
@@ -290,11 +317,12 @@ export const TICHU = complete(56, {
   rank: (card) => (card < 4 ? [1, 0, 15, 16][card] : Math.floor(card / 4) + 1),
   suits: TICHU_SUITS.map((suit) => FRENCH_SUITS[suit]),
   marks: TICHU_SUITS.map((suit) => FRENCH_MARKS[suit]),
+  letters: "DHCS",
   text: (card) => (card < 4 ? SPECIAL[card].text : "..23456789TJQKA"[Math.floor(card / 4) + 1] + "DHCS"[card % 4]),
   name: (card) => (card < 4 ? SPECIAL[card].name
     : `${FRENCH_NAMES[Math.floor(card / 4) - 1]} of ${FRENCH_SUITS[TICHU_SUITS[card % 4]]}`),
   sign: (card) => (card < 4 ? SPECIAL[card].name
-    : FRENCH_RANKS[Math.floor(card / 4) - 1] + FRENCH_MARKS[TICHU_SUITS[card % 4]]),
+    : printed(FRENCH_RANKS[Math.floor(card / 4) - 1]) + FRENCH_MARKS[TICHU_SUITS[card % 4]]),
   face: (card) => (card === null ? back() : card < 4 ? specialFace(SPECIAL[card])
     : frenchFace(FRENCH_RANKS[Math.floor(card / 4) - 1], TICHU_SUITS[card % 4])),
 });

@@ -6,7 +6,7 @@
 
 import { bridge, SEATS } from "./bridge.js";
 import { briskola } from "./briskola.js";
-import { french, ITALIAN, TICHU } from "./cards.js";
+import { french, italian, TICHU } from "./cards.js";
 import { diminishing } from "./diminishing.js";
 import { tichu } from "./tichu.js";
 
@@ -21,7 +21,7 @@ import { tichu } from "./tichu.js";
 
 /** In the order of the lobby. @type {Record<string, CardGame>} */
 export const CARD_GAMES = {
-  briskola: { title: "Briškola", scene: briskola, fan: () => [37, 9, 18].map(ITALIAN.face) },
+  briskola: { title: "Briškola", scene: briskola, fan: () => [37, 9, 18].map(italian().face) },
   "diminishing-bridge": { title: "Diminishing Bridge", scene: diminishing, fan: () => [11, 38, 49].map(french().face) },
   bridge: { title: "Bridge", scene: bridge, names: SEATS, bottom: 2, fan: () => [25, 51, 36].map(french().face) },
   tichu: { title: "Tichu", scene: tichu, fan: () => [2, 3, 55].map(TICHU.face) },
@@ -32,4 +32,7 @@ export const CARD_GAMES = {
 export const plainName = (game) => game.split(":")[0];
 
 /** What people call a game. @param {string} game */
-export const titleOf = (game) => CARD_GAMES[plainName(game)]?.title ?? plainName(game);
+export const titleOf = (game) => CARD_GAMES[plainName(game)]?.title ?? plainName(game).replace(/^./, (letter) => letter.toUpperCase());
+
+/** What a seat is called. @param {string} game @param {number} seat */
+export const seatName = (game, seat) => CARD_GAMES[plainName(game)]?.names?.[seat] ?? `Seat ${seat}`;

@@ -32,6 +32,14 @@ export function keep(token) {
   put("tokens", [token, ...tokens().filter((other) => other !== token)].slice(0, MOST));
 }
 
+/** What a table's links open, for who has opened it. @typedef {{what: string, token: string}} Link */
+
+/** @param {string} token one's own @param {Link[]} links */
+export const keepLinks = (token, links) => put("links", Object.fromEntries([[token, links], ...Object.entries(kept("links") ?? {})].slice(0, MOST)));
+
+/** @param {string} token @returns {Link[]} */
+export const linksOf = (token) => kept("links")?.[token] ?? [];
+
 /** Settings as they are kept, put over the usual ones. @template {object} T @param {T} usual @returns {T} */
 export function keptSettings(usual) {
   const found = kept("settings");

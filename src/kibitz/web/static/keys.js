@@ -31,15 +31,19 @@ export function keyboard(table) {
   /** @param {string} key the rank, with the suit that was pressed before or alone */
   function card(key) {
     const deck = table.deck();
-    const ranks = RANKS[key] ?? [key.toUpperCase()];
+    const own = settings.ranks.toLowerCase().indexOf(key); // a letter of one's own language
+    const ranks = RANKS[own < 0 ? key : "akqj"[own]] ?? [key.toUpperCase()];
     const of = suit;
     suit = "";
     const found = table.cards().filter(({ card }) => ranks.some((rank) =>
-      of ? deck?.text(card) === rank + of : deck?.text(card).slice(0, -1) === rank));
+      of ? deck?.typed(card) === rank + of : deck?.typed(card).slice(0, -1) === rank));
     const fitting = of ? found : found.filter(({ can }) => can);
     if (fitting.length === 1) fitting[0].press();
     else table.say(of ? "You do not hold this card." : "Press the suit first, then the rank.");
   }
+
+  /** @param {string} key */
+  const isSuit = (key) => table.cards().length > 0 && (table.deck()?.letters.includes(key.toUpperCase()) ?? false);
 
   return (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
@@ -67,16 +71,10 @@ export function keyboard(table) {
       pressed = Date.now();
     } else if (table.letters[key]) {
       table.letters[key]();
-    } else if ("akqj".includes(key) && table.deck()) {
+    } else if (`akqj${settings.ranks.toLowerCase()}`.includes(key) && table.deck()) {
       card(key);
     }
   };
-
-  /** @param {string} key */
-  function isSuit(key) {
-    const deck = table.deck();
-    return table.cards().some(({ card }) => deck && deck.suit(card) >= 0 && deck.text(card).at(-1) === key.toUpperCase());
-  }
 }
 
 /** Move the focus along the group that has it, or into the first one. @param {HTMLElement[]} groups @param {number} step */
@@ -92,7 +90,8 @@ function walk(groups, step) {
 const KEYS = [
   ["← →", "along the cards or choices; Tab to the next group"], ["Enter, Space", "play or pick what has the focus"],
   ["suit, rank", "a card, such as H 9 or S A; an ace, king, queen or jack alone if there is one"],
-  ["0 … 9", "bid so many tricks, or the n-th choice, or the n-th card"], ["L", "advice on and off"], ["T", "the last trick"],
+  ["0 … 9", "bid so many tricks, or the n-th choice, or the n-th card"], ["L", "advice on and off"],
+  ["H", "a hint for this decision; Shift H, where H is a suit"], ["T", "the last trick"],
   [".", "say once more whose turn it is"], ["F", "turn the table"], ["N", "next deal, when the game is over"],
   ["Z", "take back a move, if the others agree"], ["Shift C", "claim tricks, in Bridge"], ["?", "these keys"],
 ];
@@ -102,7 +101,7 @@ export function keysDialog() {
   return /** @type {HTMLDialogElement} */ (make("dialog", { "aria-labelledby": "keys-title" },
     make("h2", { id: "keys-title" }, "Keys"),
     make("table", {}, ...KEYS.map(([key, text]) => make("tr", {}, make("th", { scope: "row" }, make("kbd", {}, key)),
-      make("td", { class: "left" }, text)))),
+      make("td", {}, text)))),
     make("p", { class: "soft" }, "The box takes moves as they are written (play 9H, bid 2), and: hand, last, score, table, hint."),
     make("form", { method: "dialog" }, make("button", { class: "main" }, "Done"))));
 }

@@ -4,11 +4,12 @@
 /** @import { TableMade, TableShown } from "./protocol.js" */
 
 import { alarm, byId, make } from "./dom.js";
-import { CARD_GAMES, titleOf } from "./games.js";
-import { keep, tokens } from "./keep.js";
+import { CARD_GAMES, seatName, titleOf } from "./games.js";
+import { keep, keepLinks, linksOf, tokens } from "./keep.js";
 import { ask } from "./net.js";
 import { settingsDialog } from "./settings.js";
 
+/** @import { Link } from "./keep.js" */
 /** @typedef {{name: string, agent: string}} Level */
 /** @typedef {{name: string, default: any, choices: any[], takes: string, help: string}} Option */
 /** @typedef {{name: string, about: string, options: Option[], levels: Level[]}} Game */
@@ -37,7 +38,7 @@ async function showOwn(section) {
   for (const table of found) {
     const seats = table.chairs.map((chair) => chair.agent.split(":")[0] || chair.name || "a person");
     const state = table.over ? "over" : table.your_turn ? "your turn" : "";
-    const what = table.seat === null ? "watch" : `seat ${table.seat}`;
+    const what = table.seat === null ? "watch" : seatName(table.game, table.seat);
     list.append(make("li", {}, make("a", { href: `/#${table.token}` }, `${titleOf(table.game)}: ${seats.join(", ")}`), ` ${what} `,
       make("strong", {}, state)));
   }
@@ -81,8 +82,9 @@ async function showForm(section) {
 
   const showSeats = () => {
     const n = Number(fields().find(({ name }) => name === "seats")?.value || chosen.options.find(({ name }) => name === "seats")?.default || 2);
+    const own = CARD_GAMES[chosen.name]?.bottom ?? 0;
     seats.replaceChildren(make("legend", {}, "Who sits where"),
-      ...Array.from({ length: n }, (_, seat) => seatRow(seat, chosen.levels)));
+      ...Array.from({ length: n }, (_, seat) => seatRow(seatName(chosen.name, seat), seat, seat === own, chosen.levels)));
   };
 
   const showGame = () => {
@@ -102,7 +104,9 @@ async function showForm(section) {
     showSeats();
   };
 
-  options.addEventListener("change", showSeats);
+  options.addEventListener("change", (event) => {
+    if (/** @type {HTMLSelectElement} */ (event.target).name === "seats") showSeats(); // else who sits where stays
+  });
   const form = make("form", { onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     void open();
@@ -116,21 +120,26 @@ async function showForm(section) {
   showGame();
 
   async function open() {
-    const chairs = [...seats.querySelectorAll(".seat-row")].map((row) => /** @type {any} */ (row).chair());
+    const rows = /** @type {any[]} */ ([...seats.querySelectorAll(".seat-row")]);
+    const chairs = rows.map((row) => row.chair());
+    const own = rows.findIndex((row) => row.isYou());
+    alarm("");
     try {
       /** @type {TableMade} */
       const made = await ask("/api/tables", { game: spec(), seats: chairs, seed: seed.value || null, undo: true });
-      const [mine, ...others] = Object.entries(made.seats);
-      const token = mine ? mine[1] : made.watch;
+      const token = made.seats[own] ?? made.watch;
+      const others = Object.entries(made.seats).filter(([seat]) => Number(seat) !== own)
+        .map(([seat, other]) => ({ what: seatName(chosen.name, Number(seat)), token: other }));
       keep(token);
+      keepLinks(token, [...others, { what: "To watch", token: made.watch }]);
       if (!others.length) {
         location.hash = token;
         return;
       }
       links.replaceChildren(
-        make("p", {}, "Send these links; who has one has the seat."),
-        make("ul", {}, ...others.map(([seat, other]) => link(`Seat ${seat}`, other)), link("To watch", made.watch)),
-        make("a", { href: `/#${token}`, class: "go" }, "Sit down"),
+        make("p", {}, "Send these links; who has one has the seat. They stay at your table, under “Links”."),
+        make("ul", {}, ...linksOf(token).map(link)),
+        make("a", { href: `/#${token}`, class: "go" }, own < 0 ? "Watch" : "Sit down"),
       );
       /** @type {HTMLElement} */ (links.querySelector(".go")).focus();
     } catch (error) {
@@ -139,11 +148,14 @@ async function showForm(section) {
   }
 }
 
-/** Who sits at a seat: somebody, or an agent whose strength is set in plain words. @param {number} seat @param {Level[]} levels */
-function seatRow(seat, levels) {
+/**
+ * Who sits at a seat: you, somebody else, or an agent whose strength is set in plain words.
+ * @param {string} title @param {number} seat @param {boolean} isOwn @param {Level[]} levels
+ */
+function seatRow(title, seat, isOwn, levels) {
   const who = select(`seat${seat}`, [
-    ...(seat === 0 ? [[YOU, "you"]] : []), [AGENT, "the computer"], [PERSON, "a person, by link"], [OTHER, "an agent by its string"],
-  ], seat === 0 ? YOU : AGENT);
+    [YOU, "you"], [AGENT, "the computer"], [PERSON, "a person, by link"], [OTHER, "an agent by its string"],
+  ], isOwn ? YOU : AGENT);
   const slider = /** @type {HTMLInputElement} */ (make("input", {
     id: `strength${seat}`, type: "range", min: "0", max: String(levels.length - 1), value: "1", "aria-label": `How strong seat ${seat} plays`,
   }));
@@ -160,24 +172,29 @@ function seatRow(seat, levels) {
     strength.title = level.agent;
     slider.setAttribute("aria-valuetext", `${level.name} (${level.agent})`);
     slider.hidden = strength.hidden = who.value !== AGENT;
-    text.hidden = who.value !== OTHER;
+    text.hidden = !(text.required = who.value === OTHER);
     name.hidden = who.value !== PERSON && who.value !== YOU;
   };
-  who.addEventListener("change", show);
+  who.addEventListener("change", () => {
+    const rows = row.parentElement?.querySelectorAll("select") ?? [];
+    for (const other of rows) if (who.value === YOU && other !== who && other.value === YOU) {
+      other.value = AGENT;  // there is one of you
+      other.dispatchEvent(new Event("change"));
+    }
+    show();
+  });
   slider.addEventListener("input", show);
   show();
   const chair = () => ({
     name: name.hidden ? "" : name.value,
     agent: who.value === AGENT ? levels[Number(slider.value)].agent : who.value === OTHER ? text.value : "",
   });
-  return Object.assign(make("div", { class: "seat-row" }, make("label", { for: `seat${seat}` }, `Seat ${seat}`), who, slider, strength, text, name),
-    { chair });
+  const row = make("div", { class: "seat-row" }, make("label", { for: `seat${seat}` }, title), who, slider, strength, text, name);
+  return Object.assign(row, { chair, isYou: () => who.value === YOU });
 }
 
-/** @param {string} what @param {string} token */
-function link(what, token) {
-  return make("li", {}, `${what}: `, make("code", {}, `${location.origin}/#${token}`));
-}
+/** A link to send. @param {Link} link */
+export const link = ({ what, token }) => make("li", {}, `${what}: `, make("code", {}, `${location.origin}/#${token}`));
 
 /**
  * @param {string} name

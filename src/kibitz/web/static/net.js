@@ -16,6 +16,8 @@ export class Connection {
     this.hear = hear;
     this.show = show;
     this.number = 0;
+    /** @type {number | null} */
+    this.sees = null;
     this.pause = 250;
     this.isClosed = false;
     this.connect();
@@ -47,6 +49,14 @@ export class Connection {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
+  /** Watch with the cards of a seat, or of none. @param {string} seat */
+  look(seat) {
+    this.sees = seat === "" ? null : Number(seat);
+    this.number = 0;
+    this.pause = 1;
+    this.socket?.close();
+  }
+
   close() {
     this.isClosed = true;
     this.socket?.close();
@@ -54,7 +64,7 @@ export class Connection {
 }
 
 /** @param {Connection} connection */
-const joining = (connection) => ({ type: "join", token: connection.token, after: connection.number });
+const joining = (connection) => ({ type: "join", token: connection.token, after: connection.number, sees: connection.sees });
 
 /**
  * Ask the lobby; an Error holds what it says if it refuses.

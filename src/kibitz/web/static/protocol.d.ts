@@ -53,6 +53,7 @@ export interface Welcome {
   table: string;
   game: string;
   seat: number | null;
+  sees: number | null;
   window_seconds: number;
   undo: boolean;
 }
@@ -72,11 +73,12 @@ export interface Again {
 }
 
 export interface RowShown {
-  move: string;
-  text: string;
+  moves: MoveShown[];
   value: number | null;
   stderr: number | null;
   visits: number;
+  available: number;
+  shares: Record<string, number>;
 }
 
 export interface AdviceShown {
@@ -90,6 +92,7 @@ export interface AdviceShown {
   iterations: number;
   worlds: number;
   seconds: number;
+  limit: number;
   seed: string;
   exact: boolean;
   done: boolean;
@@ -99,6 +102,14 @@ export interface PlyShown {
   seat: number;
   text: string;
   chosen: boolean;
+  leads: boolean;
+}
+
+export interface AuctionShown {
+  dealer: number;
+  vulnerable: "none" | "ns" | "ew" | "both";
+  calls: string[];
+  notes: string[];
 }
 
 export interface LineShown {
@@ -108,6 +119,8 @@ export interface LineShown {
   start: StartGiven;
   plies: PlyShown[];
   solver: boolean;
+  auction: AuctionShown | null;
+  texts: Record<string, string>;
 }
 
 export interface PlaceShown {
@@ -154,7 +167,12 @@ export interface ExactShown {
   rows: ValueShown[];
   unit: string;
   /** Of a whole deal of Bridge. */
-  table: { tricks: number[][]; par: number; contracts: string[] } | null;
+  table: { tricks: number[][]; par: number; contracts: string[]; dealer: number; vulnerable: AuctionShown["vulnerable"] } | null;
+}
+
+export interface DiagramShown {
+  type: "diagram";
+  svg: string;
 }
 
 export interface Refused {
@@ -183,5 +201,5 @@ export interface TableShown {
   your_turn: boolean;
 }
 
-export type AboutLine = LineShown | PlaceShown | JudgedShown | WorldShown | ExactShown;
+export type AboutLine = LineShown | PlaceShown | JudgedShown | WorldShown | ExactShown | DiagramShown;
 export type Outgoing = Welcome | Update | Again | AdviceShown | AboutLine | Refused | Pong;

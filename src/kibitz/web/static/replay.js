@@ -1,16 +1,14 @@
 // @ts-check
 // A position of a line that lies open, drawn on the same board as at the table.
 
+/** @import { Opinion } from "./advice.js" */
 /** @import { LineShown, PlaceShown } from "./protocol.js" */
 /** @import { Shown } from "./scene.js" */
 
 import { drawBoard, makeBoard } from "./board.js";
 import { make } from "./dom.js";
-import { CARD_GAMES, plainName } from "./games.js";
+import { CARD_GAMES, plainName, seatName } from "./games.js";
 import { settings } from "./settings.js";
-
-/** Who sits where. @param {string} game @param {number} seat */
-export const seatName = (game, seat) => CARD_GAMES[plainName(game)]?.names?.[seat] ?? `Seat ${seat}`;
 
 /**
  * The place where positions are drawn; games without cards, and who likes it, get text.
@@ -22,8 +20,11 @@ export function makeReplay(tryOut) {
   const picture = make("pre", { class: "picture" });
   const element = make("section", { class: "replay", "aria-label": "Position" }, board.felt, board.hand, picture);
 
-  /** @param {LineShown} line @param {PlaceShown} place */
-  function draw(line, place) {
+  /** @type {(tricks: number) => string | null} */
+  let against = () => null;
+
+  /** @param {LineShown} line @param {PlaceShown} place @param {Map<string, Opinion>} opinions */
+  function draw(line, place, opinions) {
     const game = CARD_GAMES[plainName(line.game)];
     const isText = !game || settings.view === "text";
     board.felt.hidden = board.hand.hidden = isText;
@@ -33,7 +34,7 @@ export function makeReplay(tryOut) {
     const bottom = place.seat ?? game.bottom ?? 0;
     /** @type {Shown} */
     const shown = {
-      welcome: { type: "welcome", kibitz: "", table: "", game: line.game, seat: bottom, window_seconds: 0, undo: false },
+      welcome: { type: "welcome", kibitz: "", table: "", game: line.game, seat: bottom, sees: null, window_seconds: 0, undo: false },
       position: { ...place, number: place.ply, window: false, seed: null, start: null, moves_made: null },
       chairs: Array.from({ length: line.seats }, () => ({ name: "", agent: "" })),
       events: line.plies.slice(0, place.ply).map(({ seat, text }, i) => ({ number: i + 1, kind: "move", seat, text })),
@@ -45,9 +46,10 @@ export function makeReplay(tryOut) {
       player: () => "",
     };
     const scene = game.scene(shown);
+    against = scene.against ?? (() => null);
     const finished = scene.trick.length ? null : scene.last?.laid ?? null;
-    drawBoard(board, scene, shown, { bottom, finished, advice: null, explain: () => {} });
+    drawBoard(board, scene, shown, { bottom, finished, opinions, explain: () => {} });
   }
 
-  return { element, draw };
+  return { element, draw, against: (/** @type {number} */ tricks) => against(tricks) };
 }

@@ -72,6 +72,8 @@ import { settings } from "./settings.js";
  * @property {string} prompt what one has to do, when it is one's turn
  * @property {string} why why a card that cannot be played cannot
  * @property {boolean} isPlay whether it is cards that are asked for
+ * @property {(tricks: number) => string} [against] so many tricks of the mover's side, against the contract
+ * @property {Set<number>} [leads] the numbers of the events with which tricks begin
  * @property {Map<number, number>} [owners] whose cards were played, by the number of the event, where that is not who moved
  */
 
@@ -141,7 +143,7 @@ export function standing(events) {
  * The trick on the table and the last one, in games in which everybody plays one card to a trick.
  * @param {Shown} shown @param {Deck} deck
  * @param {{declarer?: number}} [options] who plays for his partner, too
- * @returns {{trick: Laid[], last: {laid: Laid[], count: number} | null, owners: Map<number, number>}}
+ * @returns {{trick: Laid[], last: {laid: Laid[], count: number} | null, owners: Map<number, number>, leads: Set<number>}}
  */
 export function tricks(shown, deck, { declarer = -1 } = {}) {
   const { fields } = shown.position;
@@ -160,13 +162,14 @@ export function tricks(shown, deck, { declarer = -1 } = {}) {
   const led = (/** @type {number} */ at) => (at >= n * count ? leader
     : plays[at].seat === declarer ? mod(plays[at + 1].seat - 1, n) : plays[at].seat);
   const owners = new Map(plays.map(({ number }, at) => [number, (led(at - (at % n)) + (at % n)) % n]));
-  if (!count) return { trick, last: null, owners };
+  const leads = new Set(plays.filter((_, at) => at % n === 0).map(({ number }) => number));
+  if (!count) return { trick, last: null, owners, leads };
   const winner = fields.on_table ? leader : fields.winning;
   const laid = plays.slice(n * (count - 1), n * count).map(({ card, number }) => {
     const seat = /** @type {number} */ (owners.get(number));
     return { seat, cards: [card], best: seat === winner };
   });
-  return { trick, last: { laid, count }, owners };
+  return { trick, last: { laid, count }, owners, leads };
 }
 
 /** How many cards a seat holds, in games that follow kibitz/games/tricks.py. @param {any} fields @param {number} seat @param {number} n */

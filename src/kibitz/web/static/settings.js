@@ -7,6 +7,10 @@ import { keepSettings, keptSettings } from "./keep.js";
 export const settings = keptSettings({
   theme: "auto",
   colours: "2",
+  /** What is printed for ace, king, queen and jack. */
+  ranks: "AKQJ",
+  /** The cards with which Briškola is played. */
+  deck: "italian",
   sort: "suit",
   /** Seconds for which a finished trick lies on the table; or "confirm": until a key or a click. */
   pause: "1",
@@ -14,10 +18,13 @@ export const settings = keptSettings({
   letters: true,
 });
 
-/** @type {{name: "theme" | "colours" | "sort" | "pause" | "view", text: string, choices: [string, string][]}[]} */
+/** @type {{name: "theme" | "colours" | "ranks" | "deck" | "sort" | "pause" | "view", text: string, choices: [string, string][]}[]} */
 const CHOICES = [
   { name: "theme", text: "Light or dark", choices: [["auto", "as the system"], ["light", "light"], ["dark", "dark"]] },
   { name: "colours", text: "Colours of French suits", choices: [["2", "two"], ["4", "four"]] },
+  { name: "ranks", text: "Letters of French cards",
+    choices: [["AKQJ", "A K Q J"], ["AHVB", "A H V B"], ["AKDB", "A K D B"], ["ARDV", "A R D V"], ["ARDF", "A R D F"]] },
+  { name: "deck", text: "Cards of Briškola", choices: [["italian", "Italian"], ["french", "French"]] },
   { name: "view", text: "The table", choices: [["cards", "cards"], ["text", "text and buttons"]] },
   { name: "sort", text: "Hand sorted by", choices: [["suit", "suit"], ["rank", "rank"]] },
   { name: "pause", text: "A finished trick stays for",

@@ -5,17 +5,22 @@
 /** @import { AdviceShown, EventShown, Outgoing, Update } from "./protocol.js" */
 /** @import { Choice, Scene, Shown } from "./scene.js" */
 
-import { drawAdvice } from "./advice.js";
-import { drawBoard, makeBoard, rove } from "./board.js";
+import { COMPILING, makeAdvice, opinions } from "./advice.js";
+import { drawBoard, forget, makeBoard, rove } from "./board.js";
 import { alarm, announce, byId, make, patch, set } from "./dom.js";
-import { CARD_GAMES, plainName, titleOf } from "./games.js";
-import { keep } from "./keep.js";
+import { CARD_GAMES, plainName, seatName, titleOf } from "./games.js";
+import { keep, linksOf } from "./keep.js";
 import { keyboard, keysDialog } from "./keys.js";
+import { link } from "./lobby.js";
 import { ask, Connection } from "./net.js";
 import { settings, settingsDialog } from "./settings.js";
 import { together } from "./together.js";
 
 const MOST_BUTTONS = 120;
+const HINT_AFTER = 1; // seconds of thinking
+const PATIENCE = 8000; // milliseconds after which one wants to know why an agent does not move
+/** A person's name that runs from right to left does not turn the sentence around it. @param {string} name */
+const isolated = (name) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name);
 
 /** @param {HTMLElement} main @param {string} token @returns {() => void} */
 export function sit(main, token) {
@@ -36,13 +41,13 @@ export function sit(main, token) {
       render();
     },
     who: (seat) => {
-      if (seat === shown.welcome.seat) return "You";
-      return game()?.names?.[seat] ?? (shown.chairs[seat].name || `Seat ${seat}`);
+      if (seat === shown.welcome.seat && !isWatching) return "You";
+      return game()?.names?.[seat] ?? (isolated(shown.chairs[seat].name) || seatName("", seat));
     },
     player: (seat) => {
-      if (seat === shown.welcome.seat) return game()?.names?.[seat] ?? "";
+      if (seat === shown.welcome.seat && !isWatching) return game()?.names?.[seat] ?? "";
       const { name, agent } = shown.chairs[seat];
-      return agent ? agent.split(":")[0] : game()?.names ? name : "";
+      return agent ? agent.split(":")[0] : game()?.names ? isolated(name) : "";
     },
   };
   /** @type {Scene | null} */
@@ -54,11 +59,15 @@ export function sit(main, token) {
   /** @type {AdviceShown | null} */
   let advice = null;
   let isAdvising = false;
+  let isHint = false; // for one decision only
+  let isWatching = false;
   let isHolding = false; // a finished trick lies on the table, and what came after it waits
   let isLastShown = false;
   let turned = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let slow;
 
   const game = () => (shown.welcome ? CARD_GAMES[plainName(shown.welcome.game)] : undefined);
 
@@ -72,7 +81,10 @@ export function sit(main, token) {
   const choices = make("div", { class: "choices", role: "group", "aria-label": "Your choices" });
   const hint = make("button", { type: "button", class: "tool", "aria-pressed": "false", onclick: () => advise() }, "Advice");
   const lastButton = make("button", { type: "button", class: "tool", "aria-pressed": "false", onclick: () => showLast() }, "Last trick");
-  const setting = settingsDialog(() => render());
+  const setting = settingsDialog(() => {
+    forget(board);
+    render();
+  });
   const help = keysDialog();
   const tools = make("div", { class: "tools", role: "group", "aria-label": "Tools" }, hint, lastButton,
     make("button", { type: "button", "aria-label": "Settings", onclick: () => setting.showModal() }, "⚙"),
@@ -82,9 +94,15 @@ export function sit(main, token) {
       side.focus();
     } }, "More"));
   const score = section("Score", "table");
-  const counsel = section("Advice", "div", "advice");
+  const counsel = section("Advice", "div");
+  const adviser = makeAdvice((on) => {
+    connection.send({ type: "think", on });
+    if (advice) advice = { ...advice, done: !on };
+    render();
+  });
+  counsel.content.append(adviser.element);
   const log = section("What happened", "ol", "log");
-  const end = make("div", { class: "choices" });
+  const end = make("div", { class: "end" });
   const typed = /** @type {HTMLInputElement} */ (
     make("input", { id: "typed", autocomplete: "off", autocapitalize: "off", spellcheck: "false" })
   );
@@ -95,7 +113,14 @@ export function sit(main, token) {
     typed.value = "";
     if (text) obey(text);
   } }, make("label", { for: "typed" }, "Type a move, or: hand, last, score, table, hint"), typed, make("button", {}, "Do"), reply);
-  const more = make("section", { "aria-label": "More" }, command,
+  const seen = /** @type {HTMLSelectElement} */ (make("select", { id: "seen", onchange: () => {
+    shown.events = [];
+    connection.look(seen.value);
+  } }));
+  const watching = make("label", { hidden: "" }, "Seen by ", seen);
+  const links = linksOf(token);
+  const more = make("section", { "aria-label": "More" }, watching, command,
+    ...(links.length ? [make("details", {}, make("summary", {}, "Links"), make("ul", { class: "links" }, ...links.map(link)))] : []),
     make("button", { type: "button", id: "over", onclick: () => void handOver() }, "Let an agent play for me"));
   const joint = together((message) => connection.send(message), token, (seat) => shown.who(seat));
   more.prepend(joint.element);
@@ -113,16 +138,19 @@ export function sit(main, token) {
   /** @param {Outgoing} message */
   function hear(message) {
     if (message.type === "welcome") {
-      shown.welcome = message;
+      isWatching = message.seat === null;
+      shown.welcome = { ...message, seat: message.seat ?? message.sees };
       keep(token);
       set(byId("where"), { title: message.game });
-      byId("where").textContent = `${titleOf(message.game)}${message.seat === null ? ", watching" : ""}`;
+      byId("where").textContent = `${titleOf(message.game)}${isWatching ? ", watching" : ""}`;
       if (isAdvising) connection.send({ type: "advise", on: true });
     } else if (message.type === "update") {
       waiting.push(message);
       takeIn();
     } else if (message.type === "advice" && isAdvising && message.number === shown.position.number) {
+      const isTold = advice !== null && advice.seconds >= HINT_AFTER;
       advice = message;
+      if (isHint && !isTold && (message.done || message.seconds >= HINT_AFTER)) tell(`Hint: ${bestOf(message)}.`);
       render();
     } else if (message.type === "again") {
       joint.invite(message);
@@ -145,8 +173,12 @@ export function sit(main, token) {
       shown.position = update.position;
       shown.chairs = update.chairs;
       shown.events.push(...update.events);
-      joint.show(update, shown.welcome);
+      joint.show(update, { ...shown.welcome, seat: isWatching ? null : shown.welcome.seat });
       advice = null;
+      if (isHint && update.events.length) {
+        advise(false);
+        reply.textContent = "";
+      }
       isLastShown = false;
       scene = game()?.scene(shown) ?? null;
       if (isWindow) showPause();
@@ -155,6 +187,8 @@ export function sit(main, token) {
       render();
       if (!isFirst) news.push(...update.events.map(sentence));
       news.push(say());
+      clearTimeout(slow);
+      if (shown.chairs[update.position.turn ?? -1]?.agent) slow = setTimeout(() => status.append(` (${COMPILING})`), PATIENCE);
       goOn();
     }
     if (news.length) announce(news.filter((text, i) => text && (i === news.length - 1 || !news.includes(text, i + 1))).join(" "));
@@ -245,17 +279,22 @@ export function sit(main, token) {
     if (scene && !isText) {
       const isAfter = (isHolding || shown.position.over) && !scene.trick.length;
       const finished = isAfter || isLastShown ? scene.last?.laid ?? null : null;
-      drawBoard(board, scene, shown, { bottom, finished, advice, explain });
+      drawBoard(board, scene, shown, { bottom, finished, opinions: opinions(advice), explain });
       facts.replaceChildren(...scene.facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
     }
     renderChoices(isText);
     renderScore();
-    patch(log.content, shown.events, (event) => String(event.number), (event) => make("li", { class: event.kind }, line(event)));
+    patch(log.content, shown.events, (event) => String(event.number), (event) => make("li", { class: event.kind }, line(event)),
+      (element, { number }) => element.classList.toggle("lead", scene?.leads?.has(number) ?? false));
     log.content.scrollTop = log.content.scrollHeight;
     set(lastButton, { "aria-pressed": String(isLastShown) });
-    const state = !isAdvising ? "Off. The key L turns it on." : shown.position.moves.length ? "thinking …" : "when it is your turn";
-    drawAdvice(counsel.content, advice, state, (row) => inWords(row.text, "sign") ?? row.text);
-    byId("over").hidden = shown.welcome.seat === null || shown.position.over || Boolean(shown.chairs[shown.welcome.seat].agent);
+    const state = !isAdvising ? "Off. The key L turns it on." : shown.position.moves.length ? `thinking … (${COMPILING})` : "when it is your turn";
+    adviser.draw(advice, state, ({ text }) => inWords(text, "sign") ?? text, "your seat");
+    byId("over").hidden = isWatching || shown.position.over || Boolean(shown.chairs[shown.welcome.seat ?? 0].agent);
+    hint.hidden = counsel.section.hidden = isWatching;
+    const place = shown.position.over ? end : more;
+    if (joint.element.parentElement !== place) place.prepend(joint.element);
+    renderWatching();
   }
 
   /** @param {boolean} isText */
@@ -272,9 +311,13 @@ export function sit(main, token) {
         set(button, { "aria-label": label, "aria-disabled": why ? "true" : null, class: isMain ? "main" : "" });
       });
     rove(choices);
-    const canRepeat = shown.position.over && shown.chairs.filter(({ agent }) => !agent).length <= 1;
-    patch(end, canRepeat ? ["Next deal", "Same deal again"] : [], String,
-      (text) => make("button", { type: "button", class: "main", onclick: () => void deal(text === "Next deal") }, text));
+  }
+
+  /** Who watches agents may look into the hands, one at a time. */
+  function renderWatching() {
+    watching.hidden = !isWatching || shown.position.over || shown.chairs.some(({ agent }) => !agent);
+    patch(seen, ["", ...shown.chairs.map((_, seat) => String(seat))], (seat) => `s${seat}`,
+      (seat) => make("option", { value: seat }, seat ? seatName(shown.welcome.game, Number(seat)) : "nobody"));
   }
   /** @type {Map<string, Choice>} */
   let current = new Map();
@@ -308,14 +351,27 @@ export function sit(main, token) {
     alarm(why || (shown.position.moves.length ? "This cannot be played now." : "It is not your turn."));
   }
 
-  /** @param {boolean} [on] */
-  function advise(on = !isAdvising) {
+  /** @param {boolean} [on] @param {boolean} [once] for this decision only */
+  function advise(on = !isAdvising, once = false) {
+    if (isWatching) return;
     isAdvising = on;
+    isHint = once;
     set(hint, { "aria-pressed": String(on) });
     connection.send({ type: "advise", on });
     advice = null;
     render();
   }
+
+  function hintOnce() {
+    if (shown.position.moves.length) advise(true, true);
+    else tell("A hint is for when it is your turn.");
+  }
+
+  /** @param {AdviceShown} found */
+  const bestOf = (found) => {
+    const text = found.rows.flatMap(({ moves }) => moves).find(({ move }) => move === found.best)?.text ?? "";
+    return inWords(text, "name") ?? text;
+  };
 
   function showLast() {
     if (!scene?.last) return tell("There is no last trick yet.");
@@ -335,23 +391,18 @@ export function sit(main, token) {
   /** @param {string} text */
   function obey(text) {
     const word = text.toLowerCase();
-    if (word === "hint") advise();
+    alarm("");
+    if (word === "hint") hintOnce();
     else if (word === "score") tell(scene ? scene.score.rows.map((row) => row.join(" ")).join("; ") : shown.position.scores.join(" to "));
     else if (word === "last") tell(shown.events.slice(-shown.chairs.length).map(sentence).join(" "));
     else if (word === "hand") tell(scene?.hand.map(({ card }) => scene?.deck.name(card)).join(", ") || "You have no cards.");
     else if (word === "table") tell(`${(scene?.trick ?? []).map(({ seat, cards }) =>
       `${shown.who(seat)} ${cards.map((card) => scene?.deck.name(card)).join(", ")}`).join("; ") || "Nothing lies on the table"}. ${say()}`);
-    else connection.send({ type: "play", number: shown.position.number, text: text.replace(/^play /i, "") });
-  }
-
-  /** The same players once more. @param {boolean} isNew with other cards */
-  async function deal(isNew) {
-    const seats = shown.chairs.map(({ name, agent }) => ({ name, agent }));
-    try {
-      const made = await ask("/api/tables", { game: shown.welcome.game, seats, start: isNew ? null : shown.position.start, undo: shown.welcome.undo });
-      location.hash = Object.values(made.seats)[0] ?? made.watch;
-    } catch (error) {
-      alarm(/** @type {Error} */ (error).message);
+    else {
+      const meant = word.replace(/^play /, "");
+      const card = scene?.hand.find((one) => scene?.deck.typed(one.card).toLowerCase() === meant)?.card;
+      const move = card === undefined ? text.replace(/^play /i, "") : scene?.deck.text(card);
+      connection.send({ type: "play", number: shown.position.number, text: move });
     }
   }
 
@@ -370,14 +421,12 @@ export function sit(main, token) {
     })),
     choices: () => buttons(".stage > .choices button").map((button) => ({ text: button.textContent ?? "", press: () => press(button) })),
     letters: {
-      l: () => advise(), z: () => joint.undo(), C: () => joint.claim(), t: () => showLast(), ".": () => announce(say()), "?": () => help.showModal(),
+      l: () => advise(), h: hintOnce, H: hintOnce, z: () => joint.undo(), C: () => joint.claim(), t: () => showLast(), ".": () => announce(say()), "?": () => help.showModal(),
       f: () => {
         turned += 1;
         render();
       },
-      n: () => {
-        if (shown.position.over) void deal(true);
-      },
+      n: () => joint.next(),
     },
     say: (text) => alarm(text),
     groups: () => [choices, board.hand, .../** @type {HTMLElement[]} */ ([...board.felt.querySelectorAll(".hand")]), end],
@@ -407,6 +456,7 @@ export function sit(main, token) {
   main.addEventListener("pointerdown", touch);
   return () => {
     clearTimeout(timer);
+    clearTimeout(slow);
     removeEventListener("keydown", key);
     main.removeEventListener("pointerdown", touch);
     connection.close();

@@ -10,15 +10,21 @@ import { keep } from "./keep.js";
  * @param {(message: object) => void} send
  * @param {string} token
  * @param {(seat: number) => string} who
+ * @returns {{element: HTMLElement, undo: () => void, claim: () => void, next: () => void,
+ *   show: (heard: Update, greeted: Welcome) => void, invite: (message: Again) => void}}
  */
 export function together(send, token, who) {
   /** @type {Welcome | null} */ let welcome = null;
   /** @type {Update | null} */ let update = null;
   /** @type {Again | null} */ let again = null;
   let asked = "";
+  let isAlone = false; // no other person plays: nobody has to follow to the next table
   const wish = make("p", { class: "wish" });
   const buttons = make("div", { class: "choices", role: "group", "aria-label": "With the others" });
-  const tricks = /** @type {HTMLInputElement} */ (make("input", { id: "tricks", type: "number", min: "0", max: "13", value: "0" }));
+  const tricks = /** @type {HTMLInputElement} */ (make("input", { id: "tricks", type: "number", min: "0", max: "13", value: "0", required: "",
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      if (event.key === "Enter") claim();
+    } }));
   const claiming = make("label", { for: "tricks", hidden: "" }, "Tricks to claim ", tricks);
   const element = make("section", { "aria-label": "With the others" }, wish, claiming, buttons);
 
@@ -27,14 +33,13 @@ export function together(send, token, who) {
     if (!welcome || !update) return [];
     const { seat } = welcome;
     const { over } = update.position;
-    const people = update.chairs.filter(({ agent }) => !agent).length;
     const found = [];
     if (over) found.push({ key: "review", text: "Review the game", href: `/#review=${token}`, act: () => {} });
     if (over && again) {
       const { token: next } = again;
       found.push({ key: "again", text: "To the rematch", href: `/#${next}`, act: () => keep(next) });
-    } else if (over && seat !== null && people > 1) {
-      found.push({ key: "rematch", text: "Rematch", act: () => send({ type: "rematch" }) });
+    } else if (over && seat !== null) {
+      found.push({ key: "rematch", text: isAlone ? "Next deal (n)" : "Rematch (n)", act: next });
       found.push({ key: "same", text: "Same deal again", act: () => send({ type: "rematch", same_deal: true }) });
     }
     if (over || seat === null || update.chairs[seat].agent) return found;
@@ -60,12 +65,18 @@ export function together(send, token, who) {
     if (welcome?.undo) send({ type: "undo" });
   }
 
+  /** Another deal, everybody one seat further. */
+  function next() {
+    if (update?.position.over && !again) send({ type: "rematch" });
+  }
+
   function claim() {
     if (!isBridge()) return;
     if (claiming.hidden) {
       claiming.hidden = false;
       tricks.focus();
-    } else {
+      tricks.select();
+    } else if (tricks.reportValidity()) {
       claiming.hidden = true;
       send({ type: "claim", tricks: Number(tricks.value) });
     }
@@ -83,14 +94,17 @@ export function together(send, token, who) {
     element,
     undo,
     claim,
+    next,
     /** @param {Update} heard @param {Welcome} greeted */
     show(heard, greeted) {
       [update, welcome] = [heard, greeted];
+      isAlone = heard.chairs.filter(({ agent }) => !agent).length <= 1;
       render();
     },
     /** @param {Again} message */
     invite(message) {
       again = message;
+      if (isAlone && message.seat !== null) location.hash = message.token;
       announce("There is a rematch.");
       render();
     },
