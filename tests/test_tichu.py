@@ -114,7 +114,7 @@ def redeal(state, seat, chooser):
 
 def test_nothing_hidden_reaches_an_agent_and_it_plays_whole_games():
     sensible = "ismcts:30,playout=sensible,merge=true,prune=true"
-    learned = "castelein-mcts:belief=counters,learned=castelein-mc,each=3"
+    learned = "castelein-mcts:belief=counters,each=3"
     agents = ("random", "ismcts:30,infosets=full", sensible, "ismcts:30,belief=cards", learned)
     check_hidden(Tichu(), agents, n=1, redeal=redeal)
     check_agent("ismcts:50,infosets=full", Tichu(), 1)
