@@ -42,8 +42,8 @@ _LOG_ODDS = np.array(
     ]
 ).T.copy()
 """The logarithm of a card's odds to take a trick. Fitted to the means of random playouts of 66,500 hands,
-more than half of them of the classical game, the others without trump, of three to six seats and of decks of 24
-to 52 cards. In the classical game the worth of a hand is 0.1 tricks off, 0.2 without trump."""
+more than half of them of the classical game, the others without trump, of three to six seats and of decks
+of 24 to 52 cards. In the classical game the worth of a hand is 0.1 tricks off, 0.2 without trump."""
 
 
 @kernel
