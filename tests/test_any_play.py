@@ -10,7 +10,7 @@ from kibitz import games
 from kibitz.bits import size
 from kibitz.games.tichu import combinations as c
 from kibitz.games.tichu import rules
-from kibitz.games.tichu.any_play import count_plays, nth_play
+from kibitz.games.tichu.any_play import count_kinds, nth_play, total
 from kibitz.games.tichu.text import TICHU, parse_play
 from kibitz.kernel import entry
 from kibitz.position import deal
@@ -31,9 +31,10 @@ def list_plays(hand, kind, length, height, plays):
 @entry
 def build_plays(hand, kind, length, height, plays):
     """The legal plays, built one by one."""
-    n = count_plays(hand, kind, length, height)
+    counts = count_kinds(hand, kind, length, height)
+    n = total(counts)
     for number in range(min(n, len(plays))):
-        plays[number] = nth_play(hand, kind, length, height, number)
+        plays[number] = nth_play(hand, kind, length, height, counts, number)
     return n
 
 

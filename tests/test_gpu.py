@@ -1,6 +1,8 @@
 """Lanes: the same results on a processor, in the interpreter and on a GPU, where there is one."""
 
 import json
+import re
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from kibitz.arena.executors import executor
 from kibitz.arena.play import Batch, Deals, Match, play_game
 from kibitz.bench import RandomGames
 from kibitz.errors import BadOption, Unsupported
+from kibitz.kernel import component
 from kibitz.position import deal
 from kibitz.search.objective import Habit, score
 from tests.test_docs import run_kibitz
@@ -201,6 +204,48 @@ def data_of_deals(game, seatings):
         *(np.zeros((1, seatings, game.seats)), np.zeros((1, seatings, game.seats, len(game.counted)))),
         *(np.zeros((seatings, 2), np.int32), np.zeros(seatings, np.bool_)),
     )
+
+
+@component
+class Below(NamedTuple):
+    """Counts what is below a number."""
+
+    number: int
+
+    def lane(task, game, number, scratch, data):
+        values, counts = data
+        for i in range(len(values)):
+            if values[i] < task.number:
+                counts[number] += i
+
+
+@component
+class OneOf(NamedTuple):
+    """Counts what is one of two numbers."""
+
+    number: int
+
+    def lane(task, game, number, scratch, data):
+        values, counts = data
+        for i in range(len(values)):
+            if values[i] in (task.number, 5):
+                counts[number] += i
+
+
+def test_no_lane_can_leave_before_its_end():
+    """Threads that might would not be waited for."""
+    numba = pytest.importorskip("numba")
+    pytest.importorskip("numba.cuda.core.config", reason="the extra 'gpu' is not installed")
+    data = (np.arange(8), np.zeros(1, np.int64))
+    signature = (numba.typeof(1), numba.typeof(1), numba.typeof(data))
+    ways_out = []
+    for task in (Below(3), OneOf(3)):
+        text = gpu.ptx(games.load("briskola"), task, signature)
+        end = re.search(r"(\$\w+):\s+ret;", text)
+        ways_out.append(len(re.findall(rf"bra(?:\.uni)?\s+{re.escape(end[1])};", text)))
+    assert ways_out[0] == ways_out[1] > 0
+    gpu.run(games.load("briskola"), OneOf(3), 1, data[:1], data[1:], False)
+    assert data[1][0] == 3 + 5
 
 
 @pytest.mark.parametrize("match", MATCHES)

@@ -13,6 +13,9 @@ What makes a GPU fast here, measured on an H200 with random rounds of Diminishin
 - records are copied by words, not by bytes: 4 %;
 - the game's parameters are constants of the program: half as many instructions and registers, which
   alone is no faster.
+
+And there must be no way out of a lane but its end, not even by an error that never comes: threads of a
+warp that have gone different ways wait for each other at the next place that all of them must pass.
 """
 
 from __future__ import annotations
@@ -359,6 +362,7 @@ def _substitute() -> None:
         overload(function, jit_options=_INLINE)(instead)
         _registered.add(function)
     _copy_by_words()
+    _compare_at_once()
     _keep_tables_in_memory()
 
 
@@ -386,6 +390,28 @@ def _copy_by_words() -> None:
         for i, value in zip(numbers, words, strict=True):
             builder.store(value, builder.gep(target, [i]), align=8)
         return None
+
+
+def _compare_at_once() -> None:
+    """`x in (A, B)` by two comparisons: Numba would walk along the tuple, and past its end leave the program.
+
+    It never gets there, but the threads of a warp would wait for each other at the end of the program only,
+    and so play one by one.
+    """
+    from llvmlite import ir
+    from numba.core import types
+    from numba.cuda import cgutils
+    from numba.cuda.cudaimpl import lower
+    from numba.cuda.typing import signature
+
+    @lower(operator.contains, types.UniTuple, types.Any)  # type: ignore[attr-defined]
+    def is_one_of(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = sig.args[0].dtype
+        is_equal = context.get_function(operator.eq, signature(types.boolean, kind, kind))
+        found = ir.Constant(ir.IntType(1), 0)
+        for item in cgutils.unpack_tuple(builder, args[0], sig.args[0].count):
+            found = builder.or_(found, is_equal(builder, (item, args[1])))
+        return found
 
 
 def _keep_tables_in_memory() -> None:

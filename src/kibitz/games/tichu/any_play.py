@@ -1,11 +1,15 @@
 """Any legal play, all equally likely, without listing them: the plays are counted, and one is built.
 
-Every finder below walks over the plays of a kind, many at a time. It is given a number: if there are more
-plays than that, the answer is the play of this number; else it is `PASS`, and what is left of the number
-without them. So the same walk that builds a play counts them all, if it is given a number beyond them.
+First the plays of every kind are counted, then the one of a number is built, and no other. Leads and
+answers go the same way: an answer is a lead of one kind, above a height, or a bomb. That matters on a GPU,
+where 32 games wait for whatever one of them does.
 
-What is asked of all ranks at once stands in one number too, four bits a rank like the cards: how many cards
-there are of a rank, in how many ways pairs can be made of them, or a single bit, whether there are any.
+Cards of one rank are taken by their suits, which stand in a circle: two neighbours, three or four cards are
+named by the first of them, two opposite ones by the lower. So the pairs of a hand, its threes and its fours
+are sets of cards too, to be counted and chosen from like cards.
+
+Straights and stairs are counted rank by rank. In how many ways cards of every rank can be taken stands in one
+number, four bits a rank like the cards.
 """
 
 from __future__ import annotations
@@ -14,8 +18,8 @@ import numpy as np
 
 from kibitz.bits import lowest, nth, size
 from kibitz.games.tichu.combinations import (
-    ACE,
     BOMB,
+    DECK,
     FULL_HOUSE,
     MAH_JONG,
     NOTHING,
@@ -28,8 +32,13 @@ from kibitz.games.tichu.combinations import (
     STAIRS,
     STANDS_FOR,
     STRAIGHT,
+    SUBSETS,
     THREE,
+    THREE_SUITS,
+    TWO_SUITS,
+    WAYS,
     counts_of,
+    occupied,
     single_cards,
 )
 from kibitz.kernel import kernel
@@ -38,193 +47,189 @@ from kibitz.rng import below
 _RANK = np.int64(15)
 _ONE = np.int64(1)
 _MORE_THAN_ANY = np.int64(1 << 40)
+"""A number beyond all plays: who looks for it counts them, by what is left of it."""
+_WITH_PHOENIX = np.int64(16)
+_WHOLE, _ONCE = np.int64((1 << 16) - 1), np.int64((1 << 32) - 1)
 
 
 @kernel
 def any_play(hand, kind, length, height, rng):
     """A random legal play over what lies on the table, or a lead."""
-    n = count_plays(hand, kind, length, height)
-    return nth_play(hand, kind, length, height, below(rng, n))
+    counts = count_kinds(hand, kind, length, height)
+    return nth_play(hand, kind, length, height, counts, below(rng, total(counts)))
 
 
 @kernel
-def count_plays(hand, kind, length, height):
-    """The number of legal plays, passing included."""
-    return _MORE_THAN_ANY - _find_play(hand, kind, length, height, _MORE_THAN_ANY)[1]
+def total(counts):
+    """The number of legal plays of all kinds."""
+    n = np.int64(0)
+    for count in counts:
+        n += count
+    return n
 
 
 @kernel
-def nth_play(hand, kind, length, height, number):
+def count_kinds(hand, kind, length, height):
+    """How many passes, singles, pairs, threes, fours, full houses, flushes, stairs and straights are legal.
+
+    Straights of one suit are among the straights where these are, and else flushes.
+    """
+    leads = kind == NOTHING
+    has_phoenix = np.int64(hand & PHOENIX != 0)
+    cards = hand & ~SPECIAL
+    high = _above(cards, height)
+    singles = pairs = threes = fours = full_houses = flushes = stairs = straights = np.int64(0)
+    if kind != BOMB or length == 4:
+        fours = size(_fours(high if kind == BOMB else cards))
+    if not leads:
+        flushes = _MORE_THAN_ANY - _find_flush(hand, kind, length, height, _MORE_THAN_ANY)[2]
+    if leads or kind == SINGLE:
+        singles = size(single_cards(hand, height))
+    if kind != SINGLE and kind <= FULL_HOUSE:  # leads too; an `or` would be two ways to come here
+        natural = _count_pairs(high)
+        pairs = natural + has_phoenix * size(high)
+        threes = size(_threes(high)) + has_phoenix * natural
+        if threes > 0 and (leads or kind == FULL_HOUSE):
+            full_houses = _MORE_THAN_ANY - _find_full_house(hand, height, _MORE_THAN_ANY)[3]
+        if pairs > np.int64(leads) and (leads or kind == STAIRS):  # of an answer one may not be high
+            stairs = _MORE_THAN_ANY - _find_run(hand, 2, length, height, _MORE_THAN_ANY)[4]
+        pairs = pairs if leads or kind == PAIR else PASS
+        threes = threes if leads or kind == THREE else PASS
+    if (leads or kind == STRAIGHT) and size(hand) >= 5:
+        straights = _MORE_THAN_ANY - _find_run(hand, 1, length, height, _MORE_THAN_ANY)[4]
+    return np.int64(not leads), singles, pairs, threes, fours, full_houses, flushes, stairs, straights
+
+
+@kernel
+def nth_play(hand, kind, length, height, counts, number):
     """The legal play of a number, from 0 on; the order is not that of the list."""
-    return _find_play(hand, kind, length, height, number)[0]
-
-
-@kernel
-def _find_play(hand, kind, length, height, number):
-    if kind == NOTHING:
-        return _find_lead(hand, number)
-    if number == 0:
-        return PASS, number
-    play, number = _find_bomb(hand, kind, length, height, number - 1)
-    if play != PASS or kind == BOMB:
-        return play, number
-    return _find_answer(hand, kind, length, height, number)
-
-
-@kernel
-def _find_lead(hand, number):
-    """Straights of one suit are found among the straights, so of bombs only fours are left."""
-    play, number = _find_single(hand, 0, number)
-    if play == PASS:
-        play, number = _find_set(hand, 2, 0, number)
-    if play == PASS:
-        play, number = _find_set(hand, 3, 0, number)
-    if play == PASS:
-        play, number = _find_four(hand & ~SPECIAL, number)
-    if play == PASS:
-        play, number = _find_full_house(hand, 0, number)
-    if play == PASS:
-        play, number = _find_run(hand, 2, 0, 0, number)
-    if play == PASS:
-        play, number = _find_run(hand, 1, 0, 0, number)
-    return play, number
-
-
-@kernel
-def _find_answer(hand, kind, length, height, number):
-    """Higher combinations of the same kind; straights of one suit among them."""
-    if kind == SINGLE:
-        return _find_single(hand, height, number)
-    if kind in (PAIR, THREE):
-        return _find_set(hand, 2 if kind == PAIR else 3, height, number)
-    if kind == FULL_HOUSE:
-        return _find_full_house(hand, height, number)
-    is_stairs = kind == STAIRS
-    return _find_run(hand, 2 if is_stairs else 1, length // 2 if is_stairs else length, height, number)
-
-
-# --- all ranks at once -----------------------------------------------------------------------------
-
-
-@kernel
-def _above(hand, height):
-    """The cards of a rank that are above a height."""
-    return hand & ~SPECIAL & -(_ONE << np.int64(4 * (height // 2)))
-
-
-@kernel
-def _pairs(counts):
-    """In how many ways two cards of every rank can be taken: 1 of two, 3 of three, 6 of four."""
-    return _exactly(2, counts) + 3 * _exactly(3, counts) + 6 * _exactly(4, counts)
-
-
-@kernel
-def _any(counts):
-    """The ranks whose number, 7 at most, is not 0."""
-    return (counts + 7 * ONES) >> 3 & ONES
-
-
-@kernel
-def _exactly(n, counts):
-    """The ranks whose number is n."""
-    return ONES & ~_any(counts ^ n * ONES)
-
-
-# --- cards of one rank -----------------------------------------------------------------------------
-
-
-@kernel
-def _choose(n, k):
-    """The ways to take k of n cards, k from 1 to 3."""
-    return n if k == 1 else n * (n - 1) // 2 if k == 2 else n * (n - 1) * (n - 2) // 6
-
-
-@kernel
-def _count_equal(cards, k):
-    """The ways to take k cards of one rank, k from 1 to 3."""
-    if k == 1:
-        return size(cards)
-    counts = counts_of(cards)
-    threes, fours = size(_exactly(3, counts)), size(_exactly(4, counts))
-    return threes + 4 * fours if k == 3 else size(_exactly(2, counts)) + 3 * threes + 6 * fours
-
-
-@kernel
-def _nth_equal(cards, k, number):
-    """Way number so and so to take k cards of one rank, k from 0 to 3."""
-    if k == 0:
+    passes, singles, pairs, threes, fours, full_houses, flushes, stairs, _ = counts
+    number -= passes
+    if number < 0:
         return PASS
-    if k == 1:
-        return _ONE << nth(cards, number)
-    return _nth_pair(cards, number) if k == 2 else _nth_three(cards, number)
+    sets = singles + pairs + threes + fours
+    if number < sets + full_houses:
+        return _nth_of_sets(hand, kind, height, singles, pairs, threes, fours, number)
+    number -= sets + full_houses
+    if number < flushes:
+        start, n, _ = _find_flush(hand, kind, length, height, number)
+        return _in_a_row(start, n)
+    number -= flushes
+    k = np.int64(2 if number < stairs else 1)
+    return _nth_run(hand, k, length, height, number if k == 2 else number - stairs)
 
 
 @kernel
-def _nth_pair(cards, number):
-    """By how far the suits are apart."""
-    for apart in range(1, 4):
-        lower = cards & cards >> apart & (_RANK >> apart) * ONES
-        n = size(lower)
-        if number < n:
-            card = _ONE << nth(lower, number)
-            return card | card << apart
-        number -= n
-    return PASS
+def _above(cards, height):
+    """The cards that are above a height."""
+    return cards & -(_ONE << np.int64(4 * (height // 2)))
 
 
 @kernel
-def _nth_three(cards, number):
-    """Three of three, or four without one."""
-    counts = counts_of(cards)
-    threes = _exactly(3, counts)
-    n = size(threes)
-    if number < n:
-        return cards & _RANK << nth(threes, number)
-    left_out = nth(_RANK * _exactly(4, counts), number - n)
-    return _RANK << (left_out & ~3) & ~(_ONE << left_out)
+def _divided(number, by):
+    """Small numbers: a GPU is slow to divide large ones."""
+    return np.int64(np.uint32(number) // np.uint32(by))
+
+
+# --- cards of one rank or two ----------------------------------------------------------------------
 
 
 @kernel
-def _count_sets(cards, has_phoenix, k):
-    """The ways to make k cards of one rank, with the Phoenix or without."""
-    return _count_equal(cards, k) + has_phoenix * _count_equal(cards, k - 1)
+def _nth_of_sets(hand, kind, height, singles, pairs, threes, fours, number):
+    """Singles, pairs, threes, fours; a full house is a three, and then a pair."""
+    cards = hand & ~SPECIAL
+    among, pair = _above(cards, height), np.int64(-1)
+    if number < singles:
+        k, among = np.int64(1), single_cards(hand, height)
+    elif number < singles + pairs:
+        k, number = np.int64(2), number - singles
+    elif number < singles + pairs + threes:
+        k, number = np.int64(3), number - singles - pairs
+    elif number < singles + pairs + threes + fours:
+        k, number = np.int64(4), number - singles - pairs - threes
+        among = among if kind == BOMB else cards
+    else:
+        number -= singles + pairs + threes + fours
+        n, wild, n_pairs, number = _find_full_house(hand, height, number)
+        among &= _RANK * _exactly(n, cards)
+        three = _divided(number, n_pairs)
+        pair = number - three * n_pairs
+        k, number = np.int64(3), three + wild * size(_threes(among))
+    play = PASS
+    while True:  # twice at most
+        play |= _nth_set(among, k, number)
+        if pair < 0:
+            return play
+        among = cards & ~(_RANK << (lowest(play & ~SPECIAL) & ~3))
+        k, number, pair = np.int64(2), pair, np.int64(-1)
 
 
 @kernel
 def _nth_set(cards, k, number):
-    n = _count_equal(cards, k)
-    if number < n:
-        return _nth_equal(cards, k, number)
-    others = _nth_equal(cards, k - 1, number - n)
-    return others | _phoenix_as(lowest(others))
+    """So many cards of one rank, 1 to 4; the last ones of two or three are with the Phoenix."""
+    play, named, suits = PASS, cards, _ONE
+    if k > 1:
+        two, opposite, three = _neighbours(cards), _opposites(cards), _threes(cards)
+        n_two, n_opposite, n_three = size(two), size(opposite), size(three)
+        if k == 3 and number >= n_three:
+            k, number, play = k - 1, number - n_three, PHOENIX
+        elif k == 2 and number >= n_two + n_opposite:
+            k, number, play = k - 1, number - n_two - n_opposite, PHOENIX
+        named = cards if k == 1 else two if k == 2 else three if k == 3 else _fours(cards)
+        suits = _RANK >> 4 - k
+        if k == 2 and number >= n_two:
+            number -= n_two
+            named, suits = opposite, np.int64(5)
+    card = nth(named, number)
+    if play == PHOENIX:
+        play |= _standing_for(card)
+    suits <<= card & 3
+    return play | ((suits | suits >> 4) & _RANK) << (card & ~3)
 
 
 @kernel
-def _phoenix_as(card):
-    """The Phoenix, standing for the rank of a card."""
-    return PHOENIX | np.int64(card // 4 + 1) << STANDS_FOR
-
-
-# --- the kinds of plays ----------------------------------------------------------------------------
+def _standing_for(card):
+    """Of the Phoenix: the rank of a card."""
+    return np.int64(card // 4 + 1) << STANDS_FOR
 
 
 @kernel
-def _find_single(hand, height, number):
-    cards = single_cards(hand, height)
-    n = size(cards)
-    if number < n:
-        return _ONE << nth(cards, number), number
-    return PASS, number - n
+def _next(cards):
+    """The next suit of every card, in its place."""
+    return cards >> 1 & THREE_SUITS | (cards & ONES) << 3
 
 
 @kernel
-def _find_set(hand, k, height, number):
-    """Pairs or threes of a kind."""
-    cards = _above(hand, height)
-    n = _count_sets(cards, np.int64(hand & PHOENIX != 0), k)
-    if number < n:
-        return _nth_set(cards, k, number), number
-    return PASS, number - n
+def _neighbours(cards):
+    return cards & _next(cards)
+
+
+@kernel
+def _opposites(cards):
+    return cards & cards >> 2 & TWO_SUITS
+
+
+@kernel
+def _count_pairs(cards):
+    return size(_neighbours(cards)) + size(_opposites(cards))
+
+
+@kernel
+def _threes(cards):
+    two = _neighbours(cards)
+    return two & _next(two)
+
+
+@kernel
+def _fours(cards):
+    return cards & cards >> 1 & cards >> 2 & cards >> 3 & ONES
+
+
+@kernel
+def _exactly(n, cards):
+    """The ranks of which there are n cards."""
+    others = counts_of(cards) ^ n * ONES
+    return ONES & ~((others + THREE_SUITS) >> 3)
 
 
 @kernel
@@ -232,76 +237,73 @@ def _find_full_house(hand, height, number):
     """By how many cards there are of the rank of the three, and whether the Phoenix is one of them."""
     has_phoenix = np.int64(hand & PHOENIX != 0)
     cards = hand & ~SPECIAL
-    here = counts_of(_above(hand, height))
-    all_pairs, all_cards = _count_equal(cards, 2), size(cards)
-    for n_cards in range(2, 5):
-        ranks = _exactly(n_cards, here)
-        n_ranks = size(ranks)
+    all_pairs, all_cards = _count_pairs(cards), size(cards)
+    for n in range(2, 5):
+        own_pairs = n * (n - 1) // 2
+        n_ranks = size(_exactly(n, _above(cards, height)))
         for wild in range(2):
-            threes = _choose(n_cards, 2) * has_phoenix if wild else _choose(n_cards, 3)
-            pairs = all_pairs - _choose(n_cards, 2)  # of other ranks
+            threes = n_ranks * (own_pairs * has_phoenix if wild else own_pairs * (n - 2) // 3)
+            pairs = all_pairs - own_pairs  # of other ranks
             if not wild:
-                pairs += has_phoenix * (all_cards - n_cards)
-            if number < n_ranks * threes * pairs:
-                first = nth(ranks, number // (threes * pairs))
-                number %= threes * pairs
-                own = cards & _RANK << first
-                three = _nth_equal(own, 3 - wild, number // pairs)
-                if wild:
-                    three |= _phoenix_as(first)
-                return three | _nth_set(cards & ~own, 2, number % pairs), number
-            number -= n_ranks * threes * pairs
-    return PASS, number
+                pairs += has_phoenix * (all_cards - n)
+            if number < threes * pairs:
+                return n, wild, pairs, number
+            number -= threes * pairs
+    return 0, 0, np.int64(0), number
+
+
+# --- straights and stairs --------------------------------------------------------------------------
 
 
 @kernel
 def _find_run(hand, k, length, height, number):
-    """Straights (k = 1) or stairs (k = 2) of so many ranks, 0: any; by their start, then by their length.
+    """Straights (k = 1) or stairs (k = 2) of so many cards, 0: any; by their start, then by their length.
 
-    `ways` says for every rank in how many ways its cards can be taken, `filled` in how many if the Phoenix is
-    one of them. A run grows by multiplying: `whole` is without the Phoenix, `helped` with it.
+    A run grows by multiplying. The ways without the Phoenix count one each, those with it 2¹⁶; so what would
+    need it twice is beyond 2³², and dropped.
     """
-    cards = hand & ~(SPECIAL & ~MAH_JONG)
-    counts = counts_of(cards)
-    ways, filled = counts, ONES & ~MAH_JONG
-    if k == 2:
-        counts &= ~MAH_JONG
-        ways, filled = _pairs(counts), counts
-    if hand & PHOENIX == 0:
-        filled = np.int64(0)
-    shortest = length if length > 0 else 5 if k == 1 else 2
-    starts = _starts(ways, filled, shortest)
+    shortest, within = np.int64(5 if k == 1 else 2), DECK
     if length > 0:
-        starts &= -_start_above(length, height)
+        shortest = length if k == 1 else length // 2
+        within = (_ONE << 4 * shortest) - 1
+    starts = _starts(hand, k, shortest)
+    if length > 0:
+        starts &= -_start_above(shortest, height)
+    ways, filled = _ways(hand, k), _filled(hand, k)
     while starts != 0:
         start = lowest(starts)
         starts &= starts - 1
-        whole, helped = np.int64(1), np.int64(0)
-        n = np.int64(0)
-        while n < (length if length > 0 else ACE):
-            w = ways >> (start + 4 * n) & _RANK
-            helped = helped * w + whole * (filled >> (start + 4 * n) & _RANK)
-            whole *= w
-            if whole + helped == 0:
+        ways_on, filled_on = ways >> start & within, filled >> start & within
+        grown, n = _ONE, np.int64(0)
+        while True:
+            grown = grown * (ways_on & _RANK | (filled_on & _RANK) << _WITH_PHOENIX) & _ONCE
+            if grown == 0:
                 break
+            ways_on >>= 4
+            filled_on >>= 4
             n += 1
-            if n < shortest:
-                continue
-            if number < whole + helped:
-                return _nth_run(cards, k, ways, filled, start, n, whole, helped, number), number
-            number -= whole + helped
-    return PASS, number
+            if n >= shortest:
+                whole, helped = grown & _WHOLE, grown >> _WITH_PHOENIX
+                if number < whole + helped:
+                    return start, n, whole, helped, number
+                number -= whole + helped
+    return np.int64(0), np.int64(0), np.int64(0), np.int64(0), number
 
 
 @kernel
-def _starts(ways, filled, n):
+def _starts(hand, k, n):
     """The ranks from which on n in a row can be made."""
-    ranks, fillable = _any(ways), _any(filled)
-    whole, helped = ONES, np.int64(0)
-    for i in range(n):
-        shift = np.int64(4 * i)
-        helped = helped & ranks >> shift | whole & fillable >> shift
-        whole &= ranks >> shift
+    cards = hand & ~SPECIAL
+    ranks = occupied(hand) if k == 1 else occupied(_neighbours(cards) | _opposites(cards))
+    fillable = PASS
+    if hand & PHOENIX != 0:
+        fillable = ONES & ~MAH_JONG if k == 1 else occupied(cards)
+    whole, helped = ONES, PASS
+    for _ in range(n):
+        helped = helped & ranks | whole & fillable
+        whole &= ranks
+        ranks >>= 4
+        fillable >>= 4
     return whole | helped
 
 
@@ -312,57 +314,76 @@ def _start_above(length, height):
 
 
 @kernel
-def _nth_run(cards, k, ways, filled, start, n, whole, helped, number):
+def _ways(hand, k):
+    """In how many ways k cards of every rank can be taken, 1 or 2."""
+    if k == 1:
+        return counts_of(hand & ~(SPECIAL & ~MAH_JONG))
+    cards = hand & ~SPECIAL
+    return counts_of(_neighbours(cards)) + counts_of(_opposites(cards))
+
+
+@kernel
+def _filled(hand, k):
+    """In how many of every rank, if the Phoenix is one of them."""
+    if hand & PHOENIX == 0:
+        return PASS
+    return ONES & ~MAH_JONG if k == 1 else counts_of(hand & ~SPECIAL)
+
+
+@kernel
+def _nth_run(hand, k, length, height, number):
     """First the rank of the Phoenix, if it is one of those with it; then the cards of every rank."""
-    wild = np.int64(-1)
+    start, n, whole, helped, number = _find_run(hand, k, length, height, number)
+    play, wild = PASS, np.int64(-1)
     if number >= whole:
         number -= whole
-        for place in range(start, start + 4 * n, 4):
-            w = ways >> place & _RANK
-            # Of a rank that cannot do without the Phoenix there is only one.
-            here = helped if w == 0 else whole // w * (filled >> place & _RANK)
-            if number < here:
-                wild = np.int64(place)
-                break
+        ways, filled = _ways(hand, k), _filled(hand, k)
+        wild = start - 4
+        here = PASS
+        while number >= here:
             number -= here
-    play = _phoenix_as(wild) if wild >= 0 else PASS
-    for place in range(start, start + 4 * n, 4):
-        w = (filled if place == wild else ways) >> place & _RANK
-        play |= _nth_equal(cards & _RANK << place, k - np.int64(place == wild), number % w)
-        number //= w
+            wild += 4
+            w = ways >> wild & _RANK
+            # Of a rank that cannot do without the Phoenix there is only one.
+            here = helped if w == 0 else _divided(whole, w) * (filled >> wild & _RANK)
+        play = PHOENIX | _standing_for(wild)
+    cards, ranks = hand & ~(SPECIAL & ~MAH_JONG), _in_a_row(start, n)
+    while ranks != 0:
+        place = lowest(ranks)
+        ranks &= ranks - 1
+        suits, taken = cards >> place & _RANK, k - np.int64(place == wild)
+        rest = _divided(number, WAYS[taken, suits])
+        play |= SUBSETS[taken, suits, number - rest * WAYS[taken, suits]] << place
+        number = rest
     return play
 
 
 @kernel
-def _find_bomb(hand, kind, length, height, number):
-    """Bombs that beat what lies on the table, but for those that beat it as straights."""
+def _in_a_row(card, n):
+    """A card and those of the same suit in the n − 1 ranks above it."""
+    return (ONES & (_ONE << 4 * n) - 1) << card
+
+
+# --- bombs -----------------------------------------------------------------------------------------
+
+
+@kernel
+def _find_flush(hand, kind, length, height, number):
+    """Flushes that beat what lies on the table, but for those that beat it as straights."""
     cards = hand & ~SPECIAL
-    if kind != BOMB or length == 4:
-        play, number = _find_four(_above(hand, height) if kind == BOMB else cards, number)
-        if play != PASS:
-            return play, number
     flushes = cards & cards >> 4 & cards >> 8 & cards >> 12 & cards >> 16  # where one starts, all suits
-    n_cards = 5
+    n_cards = np.int64(5)
     while flushes != 0:
         fitting = flushes
         if n_cards == length and kind in (BOMB, STRAIGHT):
             higher = -_start_above(length, height)
             fitting &= higher if kind == BOMB else ~higher
         elif kind == BOMB and n_cards < length:
-            fitting = np.int64(0)
+            fitting = PASS
         n = size(fitting)
         if number < n:
-            return (ONES & (_ONE << np.int64(4 * n_cards)) - 1) << nth(fitting, number), number
+            return nth(fitting, number), n_cards, number
         number -= n
-        flushes &= cards >> np.int64(4 * n_cards)
+        flushes &= cards >> 4 * n_cards
         n_cards += 1
-    return PASS, number
-
-
-@kernel
-def _find_four(cards, number):
-    fours = _exactly(4, counts_of(cards))
-    n = size(fours)
-    if number < n:
-        return _RANK << nth(fours, number), number
-    return PASS, number - n
+    return PASS, n_cards, number

@@ -45,15 +45,15 @@ def _rank_mask(*ranks: int) -> np.int64:
 
 _ALL_FIVES, _TENS_AND_KINGS = _rank_mask(5), _rank_mask(10, 13)
 
-# _SUBSETS[k, cards of a rank, i]: the ways to take k of them; _WAYS how many there are.
-_WAYS = np.zeros((5, 16), np.int64)
-_SUBSETS = np.zeros((5, 16, 6), np.int64)
+# SUBSETS[k, cards of a rank, i]: the ways to take k of them; WAYS how many there are.
+WAYS = np.zeros((5, 16), np.int64)
+SUBSETS = np.zeros((5, 16, 6), np.int64)
 for _cards in range(16):
     for _taken in range(16):
         if _taken & ~_cards == 0:
             _k = _taken.bit_count()
-            _SUBSETS[_k, _cards, _WAYS[_k, _cards]] = _taken
-            _WAYS[_k, _cards] += 1
+            SUBSETS[_k, _cards, WAYS[_k, _cards]] = _taken
+            WAYS[_k, _cards] += 1
 
 
 @kernel
@@ -146,12 +146,12 @@ def list_sets(hand, k, height, plays, n):
 def list_set(hand, k, rank, plays, n):
     """The ways to make k cards of a rank, with the Phoenix or without."""
     suits, shift = of_rank(hand, rank), np.int64(4 * (rank - 1))
-    for i in range(_WAYS[k, suits]):
-        plays[n] = _SUBSETS[k, suits, i] << shift
+    for i in range(WAYS[k, suits]):
+        plays[n] = SUBSETS[k, suits, i] << shift
         n += 1
     if hand & PHOENIX != 0:
-        for i in range(_WAYS[k - 1, suits]):
-            plays[n] = _SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << STANDS_FOR
+        for i in range(WAYS[k - 1, suits]):
+            plays[n] = SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << STANDS_FOR
             n += 1
     return n
 
@@ -226,12 +226,12 @@ def list_runs(hand, k, length, height, plays, n):
 def extend(hand, k, rank, run, plays, n):
     """A run with k more cards of the next rank, in all ways."""
     suits, shift = of_rank(hand, rank), np.int64(4 * (rank - 1))
-    for i in range(_WAYS[k, suits]):
-        plays[n] = run | _SUBSETS[k, suits, i] << shift
+    for i in range(WAYS[k, suits]):
+        plays[n] = run | SUBSETS[k, suits, i] << shift
         n += 1
     if hand & ~run & PHOENIX != 0 and rank > 1:
-        for i in range(_WAYS[k - 1, suits]):
-            plays[n] = run | _SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << STANDS_FOR
+        for i in range(WAYS[k - 1, suits]):
+            plays[n] = run | SUBSETS[k - 1, suits, i] << shift | PHOENIX | np.int64(rank) << STANDS_FOR
             n += 1
     return n
 
@@ -361,10 +361,10 @@ def height_of(play, before, led):
             return HIGHEST
         return 2 * (lowest(cards) // 4 + 1)
     ranks = ranks_of(play)
-    top = ranks
-    while top & (top - 1) != 0:
-        top &= top - 1
-    highest = lowest(top) // 4 + 1
+    up_to = ranks | ranks >> 4  # and all ranks below
+    up_to |= up_to >> 8
+    up_to |= up_to >> 16
+    highest = size(up_to | up_to >> 32)
     if size(cards) == 5 and size(ranks) == 2:  # a full house counts by its three
         here = size(of_rank(cards, highest)) + np.int64(stands_for(play) == highest)
         if here < 3:

@@ -14,8 +14,6 @@ their shape: the ranks and what the Phoenix stands for.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from kibitz.belief import unseen
@@ -31,6 +29,7 @@ from kibitz.games.tichu.combinations import (
     PHOENIX,
     STAIRS,
     STRAIGHT,
+    WAYS,
     cards_of,
     height_of,
     is_flush,
@@ -46,7 +45,6 @@ from kibitz.rng import below, uniform
 
 KINDS, TURNS = 7, 90
 SITUATIONS = KINDS * TURNS * 4
-_WAYS = np.array([[math.comb(cards.bit_count(), k) for cards in range(16)] for k in range(4)])
 _TRIES = 50  # to draw a combination with cards that are known, where no other has room
 
 
@@ -169,7 +167,7 @@ def ways_of_run(pool, k, start, ranks, wild):
     ways, suits = 1, np.int64(15 if k == 1 and start > 1 and wild < start else 0)
     for rank in range(start, start + ranks):
         cards = of_rank(pool, rank)
-        ways *= _WAYS[k - np.int64(rank == wild), cards]
+        ways *= WAYS[k - np.int64(rank == wild), cards]
         suits &= cards
     return ways - size(suits)
 
@@ -184,8 +182,8 @@ def draw_full_house(pool, height, total, chosen, rng):
             if pair == three:
                 continue
             for reading in range(readings):  # no Phoenix; one in the three; one in the pair
-                ways = _WAYS[3 - np.int64(reading == 1), of_rank(pool, three)]
-                ways *= _WAYS[2 - np.int64(reading == 2), of_rank(pool, pair)]
+                ways = WAYS[3 - np.int64(reading == 1), of_rank(pool, three)]
+                ways *= WAYS[2 - np.int64(reading == 2), of_rank(pool, pair)]
                 total += ways
                 if ways > 0 and below(rng, total) < ways:
                     best_three, best_pair, best_reading = three, pair, reading

@@ -31,7 +31,7 @@ import numpy as np
 from kibitz.belief import unseen
 from kibitz.bits import lowest, random_card, random_subset, size
 from kibitz.games.tichu import catalogue, prediction, text
-from kibitz.games.tichu.any_play import count_plays, nth_play
+from kibitz.games.tichu.any_play import count_kinds, nth_play, total
 from kibitz.games.tichu.combinations import (
     ACE,
     BOMB,
@@ -454,9 +454,11 @@ class Tichu(NamedTuple):
         if state.phase != PLAYING or (wish != 0 and of_rank(hand, wish) != 0):
             return moves[below(rng, game.legal(state, moves))]
         kind, length, height = np.int64(state.kind), np.int64(state.length), np.int64(state.height)
-        n = count_plays(hand, kind, length, height)
-        number = below(rng, n + np.int64(game.may_call(state, seat)))
-        return np.int64(TICHU) if number == n else nth_play(hand, kind, length, height, number)
+        counts = count_kinds(hand, kind, length, height)
+        number = below(rng, total(counts) + np.int64(game.may_call(state, seat)))
+        if number == total(counts):
+            return np.int64(TICHU)
+        return nth_play(hand, kind, length, height, counts, number)
 
     # --- how it is played well ---
 
