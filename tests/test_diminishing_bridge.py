@@ -24,7 +24,7 @@ from kibitz.games.diminishing_bridge.rules import (
     DiminishingBridge,
 )
 from kibitz.games.diminishing_bridge.scoreboard import game_value
-from kibitz.games.diminishing_bridge.sense import sensible_bid, sensible_card
+from kibitz.games.diminishing_bridge.sense import TUNED, look_out, sensible_bid, sensible_card, worth
 from kibitz.games.diminishing_bridge.snelleman import (
     RANDOM,
     RULE_BASED,
@@ -615,7 +615,7 @@ def test_policies_look_at_nothing_hidden(options):
 
 
 def sensible(state):
-    return state.game.move_text(int(sensible_card(state.game, state.record)))
+    return state.game.move_text(int(sensible_card(state.game, state.record, TUNED)))
 
 
 def test_a_hand_is_worth_what_it_was_dealt_however_much_of_it_is_gone():
@@ -651,6 +651,16 @@ def test_who_lacks_one_trick_keeps_the_sure_one_and_throws_a_doubtful_card():
     assert sensible(state) == "KC"
 
 
+def test_a_hand_is_worth_less_the_more_tricks_others_want():
+    """Who needs none lets even a middling card pass; others take it."""
+    worths = []
+    for others in ([0, 0, 0], [1, 0, 0], [1, 1, 1]):
+        state = set_up(["9S 9C 2D", "5D 6D 7D", "8D 9D TD", "JC QC 3H"], "TS", [1, *others], 10, turn=0)
+        outlook = look_out(state.game, state.record, TUNED)
+        worths.append(worth(state.game, state.record, TUNED, outlook))
+    assert worths[0] > worths[1] > worths[2]
+
+
 def test_a_sensible_bid_minds_what_was_bid_before():
     """On the same hand: more after low bids than after high ones, and never the forbidden one."""
     hands = ["AS KS QC 9C 2D", "5D 6D 7D 8D 9D", "2H 3H 4H 5H 6H", "2C 3C 4C 5C 6C"]
@@ -659,10 +669,10 @@ def test_a_sensible_bid_minds_what_was_bid_before():
         state = set_up(hands, "TS", None, 8, turn=3)
         state.record.hands[3], state.record.hands[0] = state.record.hands[0], state.record.hands[3]
         state.record.bids[:3] = others
-        bids[others] = sensible_bid(state.game, state.record)
+        bids[others] = sensible_bid(state.game, state.record, TUNED)
     assert bids[0, 0, 0] > bids[3, 2, 2]
     state.record.bids[:3] = (1, 1, 5 - 2 - bids[3, 2, 2])
-    assert sensible_bid(state.game, state.record) != bids[3, 2, 2]
+    assert sensible_bid(state.game, state.record, TUNED) != bids[3, 2, 2]
 
 
 def test_bids_are_explained_by_the_hands_that_were_dealt():

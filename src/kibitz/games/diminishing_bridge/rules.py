@@ -49,6 +49,7 @@ from kibitz.games.diminishing_bridge.bids import likelihood_of_bids
 from kibitz.games.diminishing_bridge.scoreboard import OBJECTIVES
 from kibitz.games.diminishing_bridge.sense import (
     PREDICTABLE,
+    TUNED,
     promising_bids,
     sensible_bid,
     sensible_card,
@@ -456,8 +457,8 @@ class DiminishingBridge(NamedTuple):
 
     def sensible_move(game, state, moves, rng):
         if state.phase == BIDDING:
-            return BID + sensible_bid(game, state)
-        return UNSEEN if game.is_blind(state) else sensible_card(game, state)
+            return BID + sensible_bid(game, state, TUNED)
+        return UNSEEN if game.is_blind(state) else sensible_card(game, state, TUNED)
 
     def playout_move(game, state, moves, rng):
         """Sensible, as far as the bids that the seat has made speak for it."""
