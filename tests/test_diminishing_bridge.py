@@ -652,13 +652,16 @@ def test_who_lacks_one_trick_keeps_the_sure_one_and_throws_a_doubtful_card():
 
 
 def test_a_hand_is_worth_less_the_more_tricks_others_want():
-    """Who needs none lets even a middling card pass; others take it."""
-    worths = []
-    for others in ([0, 0, 0], [1, 0, 0], [1, 1, 1]):
-        state = set_up(["9S 9C 2D", "5D 6D 7D", "8D 9D TD", "JC QC 3H"], "TS", [1, *others], 10, turn=0)
-        outlook = look_out(state.game, state.record, TUNED)
-        worths.append(worth(state.game, state.record, TUNED, outlook))
-    assert worths[0] > worths[1] > worths[2]
+    """Who needs none lets even a middling card pass; others take it, unless they play at random."""
+    worths = {}
+    for made in (6, 0):  # of ten
+        for others in ((0, 0, 0), (1, 0, 0), (1, 1, 1)):
+            state = set_up(["9S 9C 2D", "5D 6D 7D", "8D 9D TD", "JC QC 3H"], "TS", [1, *others], 10, turn=0)
+            state.record.made[:4] = made
+            outlook = look_out(state.game, state.record, TUNED)
+            worths[made, sum(others)] = worth(state.game, state.record, TUNED, outlook)
+    assert worths[6, 0] > worths[6, 1] > worths[6, 3]
+    assert worths[0, 0] == worths[0, 1] == worths[0, 3]
 
 
 def test_a_sensible_bid_minds_what_was_bid_before():
