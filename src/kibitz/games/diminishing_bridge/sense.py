@@ -54,7 +54,7 @@ class Sense(NamedTuple):
     trump: Odds
     plain: Odds
     indifferent: float
-    """The share of the tricks to come that a seat takes if it is not believed to be sensible."""
+    """What a seat that is not believed to be sensible counts as needing: this share of the tricks to come."""
     modest: float
     """What is taken off a bid."""
     heed: float
@@ -84,7 +84,7 @@ class Sense(NamedTuple):
 
 
 TUNED = Sense(
-    trump=Odds(1.761, 0.240, -0.955, 0.293, 0.000, 0.000, -1.670),
+    trump=Odds(1.761, 0.240, -0.955, 0.293, 0.0, 0.0, -1.670),
     plain=Odds(-0.537, 0.934, -0.885, -0.311, 0.415, 0.166, -4.763),
     indifferent=0.22,
     modest=0.159,
@@ -119,7 +119,7 @@ class Outlook(NamedTuple):
     trumps: int
     """In the hand."""
     wanted: float
-    """The tricks that others still need, as a share of those to come."""
+    """The tricks that others still need, as far as they are trusted, as a share of those to come."""
 
 
 @kernel
@@ -160,7 +160,7 @@ def odds_of_suit(state, sense, outlook, suit):
     highest = odds.base + odds.tricks * LOGS[state.left] + odds.length * size(outlook.hand & suit)
     highest += odds.out * outlook.in_play * size(outlook.hidden & suit)
     highest += odds.trumps * outlook.trumps + odds.wanted * outlook.wanted
-    return highest + MOST, odds.above * outlook.in_play
+    return highest + MOST, odds.above * outlook.in_play  # as `CHANCES` is looked up
 
 
 @kernel
@@ -204,11 +204,11 @@ def promising_bids(game, state, moves):
     """The allowed bids that are no more than one and a half tricks off the worth of the hand."""
     if game.is_blind(state):
         return game.legal(state, moves)
-    worth = hand_worth(game, state, state.turn)
+    tricks = hand_worth(game, state, state.turn)
     forbidden = game.forbidden(state)
     n = 0
     for bid in range(state.cards + 1):
-        if bid != forbidden and abs(bid - worth) <= 1.5:
+        if bid != forbidden and abs(bid - tricks) <= 1.5:
             moves[n] = _BID + bid
             n += 1
     return n if n > 0 else game.legal(state, moves)
