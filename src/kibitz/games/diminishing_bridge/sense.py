@@ -102,7 +102,7 @@ TUNED = Sense(
     leave_needy=-0.079,
 )
 """Found by an evolution strategy (CMA-ES) as those that bring the most points, less those of the others,
-against players who make the same moves mostly and any move sometimes."""
+against players who move by such rules mostly and at random sometimes; `indifferent` by trying out."""
 
 PREDICTABLE = 0.5
 """How often another seat makes the sensible move, if it is sensible at all."""
