@@ -342,11 +342,11 @@ def _substitute() -> None:
         half, place, k = np.uint32(mask & 0xFFFFFFFF), np.int32(0), np.int32(k)
         n = np.int32(cuda.popc(half))
         if k >= n:
-            half, place, k = np.uint32((mask >> 32) & 0xFFFFFFFF), np.int32(32), k - n
+            half, place, k = np.uint32((mask >> 32) & 0xFFFFFFFF), np.int32(32), np.int32(k - n)
         for width in (16, 8, 4, 2, 1):
             n = np.int32(cuda.popc(np.uint32(half & np.uint32((1 << width) - 1))))
             if k >= n:
-                half, place, k = np.uint32(half >> np.uint32(width)), place + np.int32(width), k - n
+                half, place, k = np.uint32(half >> np.uint32(width)), np.int32(place + width), np.int32(k - n)
         return np.int64(place)
 
     def size(mask):

@@ -2,7 +2,8 @@
 
 First the plays of every kind are counted, then the one of a number is built, and no other. Leads and
 answers go the same way: an answer is a lead of one kind, above a height, or a bomb. That matters on a GPU,
-where 32 games wait for whatever one of them does.
+where 32 games wait for whatever one of them does, and where few instructions are at hand: what stands in a
+program once is faster than what stands in it twice.
 
 Cards of one rank are taken by their suits, which stand in a circle: two neighbours, three or four cards are
 named by the first of them, two opposite ones by the lower. So the pairs of a hand, its threes and its fours
@@ -19,7 +20,6 @@ import numpy as np
 from kibitz.bits import lowest, nth, size
 from kibitz.games.tichu.combinations import (
     BOMB,
-    DECK,
     FULL_HOUSE,
     MAH_JONG,
     NOTHING,
@@ -38,7 +38,6 @@ from kibitz.games.tichu.combinations import (
     TWO_SUITS,
     WAYS,
     counts_of,
-    occupied,
     single_cards,
 )
 from kibitz.kernel import kernel
@@ -49,7 +48,7 @@ _ONE = np.int64(1)
 _MORE_THAN_ANY = np.int64(1 << 40)
 """A number beyond all plays: who looks for it counts them, by what is left of it."""
 _WITH_PHOENIX = np.int64(16)
-_WHOLE, _ONCE = np.int64((1 << 16) - 1), np.int64((1 << 32) - 1)
+_WHOLE = np.int64((1 << 16) - 1)
 
 
 @kernel
@@ -79,6 +78,9 @@ def count_kinds(hand, kind, length, height):
     cards = hand & ~SPECIAL
     high = _above(cards, height)
     singles = pairs = threes = fours = full_houses = flushes = stairs = straights = np.int64(0)
+    runs = np.int64(
+        (leads or kind == STRAIGHT) and size(hand) >= 5
+    )  # to look for: 1 straights, 2 stairs, 3 both
     if kind != BOMB or length == 4:
         fours = size(_fours(high if kind == BOMB else cards))
     if not leads:
@@ -92,11 +94,14 @@ def count_kinds(hand, kind, length, height):
         if threes > 0 and (leads or kind == FULL_HOUSE):
             full_houses = _MORE_THAN_ANY - _find_full_house(hand, height, _MORE_THAN_ANY)[3]
         if pairs > np.int64(leads) and (leads or kind == STAIRS):  # of an answer one may not be high
-            stairs = _MORE_THAN_ANY - _find_run(hand, 2, length, height, _MORE_THAN_ANY)[4]
+            runs += 2
         pairs = pairs if leads or kind == PAIR else PASS
         threes = threes if leads or kind == THREE else PASS
-    if (leads or kind == STRAIGHT) and size(hand) >= 5:
-        straights = _MORE_THAN_ANY - _find_run(hand, 1, length, height, _MORE_THAN_ANY)[4]
+    while runs > 0:
+        k = np.int64(2 if runs >= 2 else 1)
+        n = _MORE_THAN_ANY - _find_run(hand, k, length, height, _MORE_THAN_ANY)[4]
+        stairs, straights = (n, straights) if k == 2 else (stairs, n)
+        runs -= k
     return np.int64(not leads), singles, pairs, threes, fours, full_houses, flushes, stairs, straights
 
 
@@ -262,49 +267,51 @@ def _find_run(hand, k, length, height, number):
     A run grows by multiplying. The ways without the Phoenix count one each, those with it 2¹⁶; so what would
     need it twice is beyond 2³², and dropped.
     """
-    shortest, within = np.int64(5 if k == 1 else 2), DECK
+    shortest = np.int64(5 if k == 1 else 2)
     if length > 0:
         shortest = length if k == 1 else length // 2
-        within = (_ONE << 4 * shortest) - 1
-    starts = _starts(hand, k, shortest)
+    ways, filled = _ways(hand, k), _filled(hand, k)
+    starts = _starts(ways, filled, k)
     if length > 0:
         starts &= -_start_above(shortest, height)
-    ways, filled = _ways(hand, k), _filled(hand, k)
     while starts != 0:
         start = lowest(starts)
         starts &= starts - 1
-        ways_on, filled_on = ways >> start & within, filled >> start & within
-        grown, n = _ONE, np.int64(0)
+        ways_on, filled_on = ways >> start, filled >> start
+        grown, n = np.uint32(1), np.int64(0)
         while True:
-            grown = grown * (ways_on & _RANK | (filled_on & _RANK) << _WITH_PHOENIX) & _ONCE
+            ways_here = np.uint32(ways_on & _RANK | (filled_on & _RANK) << _WITH_PHOENIX)
+            grown = np.uint32(np.int64(grown) * ways_here)
             if grown == 0:
                 break
             ways_on >>= 4
             filled_on >>= 4
             n += 1
             if n >= shortest:
-                whole, helped = grown & _WHOLE, grown >> _WITH_PHOENIX
+                whole, helped = np.int64(grown & _WHOLE), np.int64(grown >> _WITH_PHOENIX)
                 if number < whole + helped:
                     return start, n, whole, helped, number
                 number -= whole + helped
+                if length > 0:
+                    break
     return np.int64(0), np.int64(0), np.int64(0), np.int64(0), number
 
 
 @kernel
-def _starts(hand, k, n):
-    """The ranks from which on n in a row can be made."""
-    cards = hand & ~SPECIAL
-    ranks = occupied(hand) if k == 1 else occupied(_neighbours(cards) | _opposites(cards))
-    fillable = PASS
-    if hand & PHOENIX != 0:
-        fillable = ONES & ~MAH_JONG if k == 1 else occupied(cards)
-    whole, helped = ONES, PASS
-    for _ in range(n):
-        helped = helped & ranks | whole & fillable
-        whole &= ranks
-        ranks >>= 4
-        fillable >>= 4
-    return whole | helped
+def _starts(ways, filled, k):
+    """The ranks from which on two stairs, or five in a row, seem possible; the Phoenix may be one of them."""
+    ranks, fillable = _any(ways), _any(filled)
+    if k == 2:
+        fillable |= ranks
+        return ranks & fillable >> 4 | fillable & ranks >> 4
+    of_five = ranks + (ranks >> 4) + (ranks >> 8) + (ranks >> 12) + (ranks >> 16)
+    return of_five >> 2 & ONES & (of_five | fillable >> 4)
+
+
+@kernel
+def _any(numbers):
+    """The ranks whose number is not 0."""
+    return (numbers | numbers >> 1 | numbers >> 2) & ONES
 
 
 @kernel
@@ -316,10 +323,11 @@ def _start_above(length, height):
 @kernel
 def _ways(hand, k):
     """In how many ways k cards of every rank can be taken, 1 or 2."""
+    counts = counts_of(hand & ~(SPECIAL & ~MAH_JONG))
     if k == 1:
-        return counts_of(hand & ~(SPECIAL & ~MAH_JONG))
-    cards = hand & ~SPECIAL
-    return counts_of(_neighbours(cards)) + counts_of(_opposites(cards))
+        return counts
+    two, odd = counts >> 1 & ONES, counts & ONES
+    return (two + 2 * (two & odd) + 6 * (counts >> 2 & ONES)) & ~_RANK
 
 
 @kernel
