@@ -115,25 +115,42 @@ def test_the_richest_hand():
     assert agree(cards("Phx TH TC TS JD JH JC JS QD QC QS KD KH KS"), (c.NOTHING, 0, 0)) > 1800
 
 
+@entry
+def draw(game, position, moves, drawn, rng):
+    """Random moves of a position."""
+    for i in range(len(drawn)):
+        drawn[i] = game.random_move(position[0], moves, rng)
+
+
+def is_bound(state, legal):
+    """Whether a wish is to be fulfilled, by one of several plays."""
+    wished = [move for move in legal if state.wish != 0 and c.of_rank(c.cards_of(move), state.wish) != 0]
+    return len(wished) > 1 and set(legal) <= {*wished, TICHU}
+
+
 def test_a_random_move_is_any_of_the_legal_ones():
-    """Where there are few, all of them come and no other: plays, calls, what fulfils a wish, decisions."""
-    moves, seen = np.zeros(ROOM, np.int64), Counter()
-    for name, seed in itertools.product(("mini-tichu", "tichu"), range(3)):
+    """Where there are few, all come equally often and no other: plays, calls, what fulfils a wish, bombs."""
+    moves, drawn, seen = np.zeros(ROOM, np.int64), np.zeros(20000, np.int64), Counter()
+    for name, seed in itertools.product(("mini-tichu", "tichu"), range(8)):
         game = games.load(name)
         assert "random_move" not in game.defaulted
         state, chooser, rng = deal(game, seed), random.Random(seed), stream(seed)
         while not state.is_over:
             legal = state.legal_moves()
-            if len(legal) <= 4:
-                with np.errstate(over="ignore"):
-                    found = {int(game.random_move(state.record, moves, rng)) for _ in range(60)}
-                assert found == set(legal)
+            if 1 < len(legal) <= 40:
+                draw(game, np.array([state.record]), moves, drawn, rng)
+                found, mean = Counter(drawn.tolist()), len(drawn) / len(legal)
+                assert found.keys() == set(legal)
+                assert max(abs(n - mean) for n in found.values()) < 5 * mean**0.5
                 seen[name] += 1
                 if name == "tichu":
-                    seen["decision"] += state.record.phase != rules.PLAYING
-                    seen["call"] += state.record.phase == rules.PLAYING and TICHU in legal
-                    seen["wish"] += state.record.wish != 0 and c.PASS not in legal
+                    phase = state.record.phase
+                    seen[int(phase)] += 1
+                    seen["call"] += phase == rules.PLAYING and TICHU in legal
+                    seen["wish"] += phase == rules.PLAYING and is_bound(state.record, legal)
             is_call = name == "tichu" and state.record.phase < rules.PLAYING
-            state.play(legal[0] if is_call else chooser.choice(legal))  # nobody calls before the play
+            is_wish = c.MAH_JONG in legal  # so that there is one
+            state.play(legal[0] if is_call else c.MAH_JONG if is_wish else chooser.choice(legal))
     assert min(seen["mini-tichu"], seen["tichu"]) > 50
-    assert min(seen["decision"], seen["call"], seen["wish"]) > 0
+    phases = set(range(rules.DEALING + 1, rules.OVER))
+    assert min(seen[what] for what in phases | {"call", "wish"}) > 0, seen

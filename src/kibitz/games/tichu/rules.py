@@ -84,6 +84,8 @@ from kibitz.protocol import CHANCE, SILENT, UNNOTICED
 from kibitz.rng import below
 
 DEALING, GRAND, BEFORE, EXCHANGE, AFTER, PLAYING, WISHING, BOMBING, GIVING, OVER = range(10)
+ASKING, COUNTING = 10, 11
+"""What a move leaves to be done: ask who can bomb, count the round. No position that is seen is in these."""
 MOST_ROUNDS = 40
 """A game to a number of points ends here at the latest: sides that call at random never get there."""
 SOME_CARD = -1
@@ -232,15 +234,13 @@ class Tichu(NamedTuple):
         return list_bombs(state.hands[seat], 0, 0, moves, n)
 
     def play(game, state, move):
-        seat = np.int64(state.turn)
-        if state.phase == PLAYING:
+        seat, asked = np.int64(state.turn), np.int64(0)
+        if state.phase == PLAYING or state.phase == BOMBING:
             if move == TICHU:
                 state.called[seat] = 1
-            else:
-                game.play_cards(state, seat, move)
-        elif state.phase == BOMBING:
-            if move == NO_BOMB + seat:
-                game.ask_for_bombs(state, ((seat - np.int64(state.last) - 1) & 3) + 1)
+            elif move == NO_BOMB + seat:
+                asked = ((seat - np.int64(state.last) - 1) & 3) + 1
+                state.phase = ASKING
             else:
                 game.play_cards(state, seat, move)
         elif state.phase == WISHING:
@@ -248,13 +248,21 @@ class Tichu(NamedTuple):
             game.after_play(state, seat)
         elif state.phase == GIVING:
             take_trick(state, move - GIFT)
-            game.after_trick(state, seat)
+            if state.finished[seat] != 0 and state.finished[partner(seat)] != 0:
+                state.phase = COUNTING
+            else:
+                game.next_trick(state, seat)
         elif state.phase == EXCHANGE:
             game.put_aside(state, seat, move - GIVE)
         else:
             if move != NO_CALL:
                 state.called[seat] = 2 if move == GRAND_TICHU else 1
             game.ask_for_calls(state, seat + 1)
+        # Many moves lead to these two; here they stand in a program once, which a GPU likes.
+        if state.phase == ASKING:
+            game.ask_for_bombs(state, asked)
+        if state.phase == COUNTING:
+            game.count_points(state)
 
     def ask_for_calls(game, state, seat):
         """The next seat that can still call is asked; after the last one the round goes on."""
@@ -326,7 +334,7 @@ class Tichu(NamedTuple):
         if move == PASS:
             state.next = next_to_play(state, seat)
             if state.next == state.last:
-                game.ask_for_bombs(state, 0)
+                state.phase = ASKING
             else:
                 state.turn = state.next
             return
@@ -334,8 +342,7 @@ class Tichu(NamedTuple):
         if state.left[seat] == 0 and go_out(state, seat):
             game.end_round(state, seat)
         elif move == DOG:
-            lead_from(state, partner(seat))
-            state.next = state.turn
+            game.next_trick(state, partner(seat))
         elif cards & MAH_JONG != 0:
             state.phase = WISHING
         else:
@@ -354,7 +361,7 @@ class Tichu(NamedTuple):
     def after_play(game, state, seat):
         """Who holds a bomb may play it; then it is the next one's turn."""
         state.next = next_to_play(state, seat)
-        game.ask_for_bombs(state, 0)
+        state.phase = ASKING
 
     def ask_for_bombs(game, state, asked):
         """Ask who can bomb out of turn, from the seat behind the trick's last player on to himself.
@@ -381,19 +388,17 @@ class Tichu(NamedTuple):
             state.turn = last
         else:
             take_trick(state, last)
-            game.after_trick(state, last)
+            game.next_trick(state, last)
 
     def can_bomb(game, state, seat):
         """Whether a seat holds a bomb that beats what lies on the table."""
-        if state.kind == BOMB:
-            return has_bomb(state.hands[seat], np.int64(state.length), np.int64(state.height))
-        return has_bomb(state.hands[seat], 0, 0)
+        length, height = np.int64(state.length), np.int64(state.height)
+        if state.kind != BOMB:
+            length = height = np.int64(0)
+        return has_bomb(state.hands[seat], length, height)
 
-    def after_trick(game, state, seat):
-        """Who took the trick leads; after the last one the round is counted."""
-        if state.finished[seat] != 0 and state.finished[partner(seat)] != 0:
-            game.count_points(state)
-            return
+    def next_trick(game, state, seat):
+        """`seat` leads, or the next one that has cards."""
         lead_from(state, seat)
         state.next = state.turn
         state.phase = PLAYING
@@ -404,7 +409,7 @@ class Tichu(NamedTuple):
             state.phase = GIVING
         else:
             take_trick(state, seat)
-            game.count_points(state)
+            state.phase = COUNTING
 
     def count_points(game, state):
         """Add the points of the round: cards or double victory, and the calls."""
@@ -448,17 +453,50 @@ class Tichu(NamedTuple):
             out[seat, 5] = state.doubles[seat & 1]
 
     def random_move(game, state, moves, rng):
-        """Any legal move; plays are listed only where a wish binds."""
-        seat, wish = np.int64(state.turn), np.int64(state.wish)
-        hand = state.hands[seat]
-        if state.phase != PLAYING or (wish != 0 and of_rank(hand, wish) != 0):
-            return moves[below(rng, game.legal(state, moves))]
+        """Any legal move; none is listed."""
+        seat = np.int64(state.turn)
+        if state.phase == PLAYING or state.phase == BOMBING:
+            return game.random_play(state, seat, rng)
+        if state.phase == EXCHANGE:
+            return GIVE + random_card(rng, state.hands[seat] & ~game.given_by(state, seat))
+        if state.phase == WISHING:
+            number = below(rng, ACE)  # none, or a rank from 2 on
+            return WISH + number + np.int64(number > 0)
+        number = below(rng, 2)
+        if state.phase == GIVING:
+            return GIFT + ((seat + 1 + 2 * number) & 3)
+        if number == 0:
+            return np.int64(NO_CALL)
+        return np.int64(GRAND_TICHU if state.phase == GRAND else TICHU)
+
+    def random_play(game, state, seat, rng):
+        """Any play, pass or call of Tichu; out of turn any bomb or none."""
+        hand, wished, may_call = state.hands[seat], np.int64(0), np.int64(0)
         kind, length, height = np.int64(state.kind), np.int64(state.length), np.int64(state.height)
-        counts = count_kinds(hand, kind, length, height)
-        number = below(rng, total(counts) + np.int64(game.may_call(state, seat)))
-        if number == total(counts):
+        if state.phase == PLAYING:
+            wished = hand & rank_mask(state.wish) if state.wish != 0 else wished
+            may_call = np.int64(game.may_call(state, seat))
+        elif kind != BOMB:
+            kind, length, height = np.int64(BOMB), np.int64(4), np.int64(0)  # all bombs are above this one
+        # What does not fulfil a wish is what can be played without the wished cards: it is counted first.
+        cards, n_others = hand & ~wished, np.int64(0)
+        while True:
+            counts = count_kinds(cards, kind, length, height)
+            if cards == hand:
+                break
+            cards, n_others = hand, total(counts)
+        n = total(counts)
+        if n == n_others:  # the wish cannot be fulfilled
+            wished = n_others = np.int64(0)
+        number = below(rng, n - n_others + may_call)
+        if number == n - n_others:
             return np.int64(TICHU)
-        return nth_play(hand, kind, length, height, counts, number)
+        while True:
+            number = number if wished == 0 else below(rng, n)
+            move = nth_play(hand, kind, length, height, counts, number)
+            if wished == 0 or cards_of(move) & wished != 0:
+                break
+        return NO_BOMB + seat if move == PASS and state.phase == BOMBING else move
 
     # --- how it is played well ---
 
