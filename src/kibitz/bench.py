@@ -91,8 +91,8 @@ class RandomGames(NamedTuple):
                 totals[number, seat] += scratch.values[seat]
 
 
-LANES = 1 << 18
-"""More than the largest GPU has room for at a time."""
+LANES = 1 << 20
+"""Eight times as many as the largest GPU has room for at a time: the last ones are few."""
 _GAMES_OF_A_LANE = 4
 
 
