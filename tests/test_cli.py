@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import itertools
 import json
 import os
 import pty
@@ -21,7 +22,7 @@ import pytest
 import typer
 
 import kibitz
-from kibitz import cli, experiments, games, kernel
+from kibitz import cli, experiments, games, kernel, terminal
 from kibitz.arena import play
 from kibitz.arena.executors import InProcess
 from kibitz.arena.play import settle_chance
@@ -358,6 +359,22 @@ def test_play_a_game_at_the_prompt():
     assert "▒▒" in done.stdout
 
 
+def test_a_round_at_the_prompt():
+    """Who takes a trick is told, and what all seats get, in their order; help shows a move of this game."""
+    said, answers = [], itertools.chain(["?"], itertools.repeat("1"))
+    game = games.load("diminishing-bridge:rounds=1,cards=3")
+    terminal.play(game, 1, ["random"], 3, "random", lambda _: next(answers), said.append)
+    assert sum(line.endswith(("takes the trick.", "take the trick.")) for line in said) == 3
+    gains = [line for line in said if re.fullmatch(r"(You|Seat \d) (get|lose)s? \d+ points?\.", line)]
+    assert [line.split(" get")[0].split(" lose")[0] for line in gains] == [
+        "Seat 0",
+        "You",
+        "Seat 2",
+        "Seat 3",
+    ]
+    assert "as it is listed, such as bid 3" in "\n".join(said)
+
+
 def test_leaving_a_game():
     assert "left the game" in run("play", "briskola", "--agent", "random", input="q\n").stdout
     assert "left the game" in run("play", "briskola", "--agent", "random", input="").stdout
@@ -385,7 +402,10 @@ def test_a_match_shows_what_the_game_counts(monkeypatch):
     first = document(*match)["agents"][0]
     assert {"absolute_victories", "rounds", "bids_made", "earnable"} < set(first)
     told = call(*match).stdout
-    assert "% absolute victories of games" in told
+    heading = re.split(r"\nsnelleman", told)[0]
+    assert all(
+        word in heading for word in ("% absolute", "victories of", "games", "% bids made of", "rounds")
+    )
     assert f"{100 * first['bids_made'] / first['rounds']:.1f} (" in told
 
 

@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -82,19 +82,24 @@ def _story() -> Story:
 
 
 def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
-    """Print a table; the first column is text, the others are numbers."""
+    """Print a table; the first column is text, the others are numbers. Headings of wide ones are broken."""
+    from textwrap import fill
+
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 140)
+    cells = [max([0, *map(len, column)]) for column in zip(*rows, strict=True)] or [0] * len(columns)
+    is_wide = sum(max(len(c), n) + 2 for c, n in zip(columns, cells, strict=True)) > console.width + 2
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
-    table.add_column(columns[0], overflow="fold")
-    for column in columns[1:]:
-        table.add_column(column, justify="left" if column == "verdict" else "right", no_wrap=True)
+    table.add_column(columns[0], overflow="fold", vertical="bottom")
+    for column, width in zip(columns[1:], cells[1:], strict=True):
+        heading = fill(column, max(12, width)) if is_wide else column
+        justify: Literal["left", "right"] = "left" if column == "verdict" else "right"
+        table.add_column(heading, justify=justify, no_wrap=True, vertical="bottom")
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 140).print(
-        table
-    )
+    console.print(table)
 
 
 @app.command()
@@ -579,7 +584,7 @@ def reproduce(
     _print_results(results)
     print(f"\nThe page with figures: {out}\n\nTry next:")
     program = "kibitz" if shutil.which("kibitz") else sys.argv[0]  # not on the path: as it was called
-    for command_line in experiments.NEXT:
+    for command_line in experiments.next_steps(wanted[-1].game):
         print(f"  {command_line.replace('kibitz', program, 1)}")
 
 

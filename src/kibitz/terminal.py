@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibitz import position
 from kibitz.agents import Agent, look, make_agent
@@ -15,7 +16,7 @@ from kibitz.errors import BadOption, IllegalMove, KibitzError, ParseError
 from kibitz.rng import derive
 
 HELP = """\
-  a move        as it is listed, or in words ("ace of spades", "re di coppe", "bid 2")
+  a move        as it is listed, such as {move}
   1, 2, 3 …     the first, second, third move, where they are numbered
   h             a hint: what {hint} would do, from what you can see
   t             show the table again
@@ -126,8 +127,10 @@ def play(
         say(f"{by}: {told}." if told else f"{by} has decided in secret.")
         for other, agent in agents.items():
             agent.learn(int(game.label(state.record, move, other)))
-        before = state.returns()
+        before, tricks = state.returns(), _tricks(state)
         state.play(move)
+        for taker in np.flatnonzero(_tricks(state) > tricks):
+            say("You take the trick." if taker == seat else f"Seat {taker} takes the trick.")
         for line in _takings(game, seat, before, state.returns()):
             say(line)
         ply += 1
@@ -139,11 +142,17 @@ def play(
     return score
 
 
+def _tricks(state: position.State) -> NDArray[np.int64]:
+    """The tricks that each seat has taken, in a game that counts them."""
+    is_counted = "tricks" in (state.record.dtype.names or ())
+    return np.array(state.record.tricks if is_counted else [], np.int64)
+
+
 def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> list[str]:
     """Who has won points by a move, one line a side."""
     sides = {int(game.team(other)): other for other in reversed(range(game.seats))}
     lines = []
-    for side, other in sides.items():
+    for side, other in reversed(sides.items()):
         if after[other] != before[other]:
             words = ("get", "gets") if after[other] > before[other] else ("lose", "loses")
             who = f"You {words[0]}" if game.team(seat) == side else f"Seat {other} {words[1]}"
@@ -185,7 +194,7 @@ def _ask_move(
             if text.lower() in ("q", "quit", "exit"):
                 return None
             if text == "?":
-                say(HELP.format(hint=hint))
+                say(HELP.format(hint=hint, move=texts[-1]))
             elif text.lower() in ("h", "hint"):
                 say(str(adviser.advise(view, seed)))
             elif text.lower() in ("t", "table"):

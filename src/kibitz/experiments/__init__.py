@@ -17,15 +17,24 @@ from kibitz.arena.store import Store
 from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
+from kibitz.games import load
 
 PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
 """The experiments that come with Kibitz, by the names of their files in `published/`."""
 
-NEXT = (
-    "kibitz play briskola                                 play against the strongest agent",
-    "kibitz match briskola expert rule-based --games 200  which of two agents is better, and how sure",
-    'kibitz advise briskola "7: 12D"                      what to play, and why',
-)
+
+def next_steps(game: str) -> list[str]:
+    """Commands to go on with after an experiment with a game, and what they are for."""
+    name = game.partition(":")[0]
+    has_rules_of_thumb = "sensible_move" not in load(name).defaulted
+    rivals = "expert rule-based" if has_rules_of_thumb else "ismcts:1000 random"
+    steps = {
+        f"kibitz play {name}": "play against the strongest agent",
+        f"kibitz match {name} {rivals} --games 200": "which of two agents is better, and how sure",
+        f"kibitz advise {name} 7": "what to play in deal 7, and why",
+    }
+    width = max(map(len, steps))
+    return [f"{command:<{width}}  {reason}" for command, reason in steps.items()]
 
 
 def published(name: str) -> Experiment:
@@ -162,7 +171,6 @@ def tournament(game: str, agents: Sequence[str], games: int, seed: int) -> Exper
 
 
 __all__ = [
-    "NEXT",
     "PUBLISHED",
     "Estimated",
     "Experiment",
@@ -171,6 +179,7 @@ __all__ = [
     "Run",
     "dry_run",
     "games_of_other_code",
+    "next_steps",
     "planned",
     "published",
     "read",

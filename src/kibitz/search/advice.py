@@ -72,6 +72,9 @@ class Advice:
         else:
             how = "exact, " * self.exact + f"{self.iterations:,} positions"
         lines.append(f"  {self.agent}: {how}, {self.seconds:.3f} s, seed {self.seed}")
+        best = next(row for row in self.rows if row.move == self.best)
+        if any(row.value > best.value and 0 < row.visits < best.visits for row in self.rows):
+            lines.append("  ▸ was tried most often: a search goes back to what proves good")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
