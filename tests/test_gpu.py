@@ -2,7 +2,10 @@
 
 import json
 import re
+import sys
+import types
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -48,6 +51,57 @@ def test_lanes_play_what_the_interpreter_plays(on_gpu):
 @pytest.mark.parametrize("spec", ["briskola:seats=3", "diminishing-bridge", "bridge", "mini-tichu", "tichu"])
 def test_a_gpu_plays_the_same_random_games(spec):
     assert (random_totals(spec, 1000) == random_totals(spec, 1000, on_gpu=True)).all()
+
+
+@needs_gpu
+def test_a_program_is_kept_for_the_next_process(monkeypatch, tmp_path):
+    """It is compiled once, and again when its file is damaged."""
+    expected = random_totals("briskola", 100)
+    compiled = []
+    monkeypatch.setenv("KIBITZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernel, "compile_report", lambda what, *_: compiled.append(what))
+
+    def is_compiled():
+        compiled.clear()
+        monkeypatch.setattr(gpu, "_programs", {})  # as in another process
+        assert (random_totals("briskola", 100, on_gpu=True) == expected).all()
+        return bool(compiled)
+
+    assert is_compiled()
+    assert not is_compiled()
+    (file,) = tmp_path.glob("*/gpu-*.pickle")
+    file.write_bytes(b"damaged")
+    assert is_compiled()
+    assert not is_compiled()
+
+
+def test_where_a_program_is_kept(monkeypatch, tmp_path):
+    """One file for what is built in and the kinds of arguments; none for rules that were typed in."""
+    monkeypatch.setenv("KIBITZ_CACHE_DIR", str(tmp_path))
+    briskola, bridge = (type(games.load(name)) for name in ("briskola", "bridge"))
+    files = {
+        gpu.Kept(classes, built_in).file(signature)
+        for classes in ((briskola,), (bridge,))
+        for built_in in ("seats=2", "seats=4")
+        for signature in ("(int64,)", "(float64,)")
+    }
+    assert len(files) == 8
+    assert {file.parent.parent for file in files} == {tmp_path}
+    assert gpu.Kept((briskola,), "seats=2").file("(int64,)") in files
+    typed_in = type("TypedIn", (), {"__module__": "typed_in"})
+    monkeypatch.setitem(sys.modules, "typed_in", types.ModuleType("typed_in"))
+    assert gpu.Kept((typed_in,), "").file("(int64,)") is None
+
+
+def test_a_damaged_program_is_no_program(monkeypatch, tmp_path):
+    monkeypatch.setenv("KIBITZ_CACHE_DIR", str(tmp_path))
+    kept, missing = gpu.Kept((), ""), []
+    kept.when_missing = lambda: missing.append(True)
+    file = kept.file("()")
+    file.write_bytes(b"damaged")
+    assert kept.load_overload("()", mock.Mock()) is None
+    assert not file.exists()
+    assert missing == [True]
 
 
 MATCHES = [

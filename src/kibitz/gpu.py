@@ -29,12 +29,17 @@ from __future__ import annotations
 
 import hashlib
 import operator
+import os
+import pickle
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -220,12 +225,13 @@ def _on_gpu(
     memory: list[tuple[Any, Any]],
 ) -> float:
     cuda, block = _cuda(), block_size(game)
-    program = _program(game, task, fixed, None if memory else _REGISTERS)
+    program = _program(game, task, fixed, inputs, None if memory else _REGISTERS)
     results = [cuda.device_array(out.shape, out.dtype) for out in outputs]
     own = [cuda.device_array(shape, kind) for shape, kind in memory]
     data = (*([] if fixed else [_sent(task)]), (*(_sent(item) for item in inputs), *results, *own))
     if not program.overloads:
-        with kernel.announced(f"{type(game).__name__}: {type(task).__name__} for a GPU"):
+        with kernel.announced(f"{type(game).__name__}: {type(task).__name__} for a GPU") as begin:
+            program._cache.when_missing = begin
             program[1, block](0, 1, *data)
             cuda.synchronize()
     began = time.perf_counter()
@@ -271,13 +277,65 @@ def block_size(game: Any) -> int:
 _programs: dict[Any, Any] = {}
 
 
-def _program(game: Any, task: Any, fixed: bool, registers: int | None = _REGISTERS) -> Any:
-    """The program for a game and a task, made once."""
-    key = (type(game), game, type(task), task if fixed else None)  # tuples of two classes may be equal
-    if key not in _programs:
+def _program(
+    game: Any, task: Any, fixed: bool, inputs: tuple[Any, ...] = (), registers: int | None = _REGISTERS
+) -> Any:
+    """The program for a game, a task and components among its inputs, made once."""
+    classes = kernel.classes_in((game, task, inputs))
+    built_in = (game, task if fixed else None)
+    if (classes, built_in) not in _programs:  # tuples of two classes may be equal
         _register()
-        _programs[key] = _cuda().jit(thread_of(game, task if fixed else None), max_registers=registers)
-    return _programs[key]
+        program = _cuda().jit(thread_of(game, task if fixed else None), max_registers=registers)
+        program._cache = Kept(classes, f"{classes} {built_in} {registers}")
+        _programs[classes, built_in] = program
+    return _programs[classes, built_in]
+
+
+class Kept:
+    """Programs on the disk, as Numba asks for them: compiling takes seconds to minutes.
+
+    The folder is named by a digest of all sources, a file in it by what else goes into a program: the values
+    that are built in, the kinds of arguments, the GPU and the compiler.
+    """
+
+    def __init__(self, classes: tuple[type, ...], built_in: str) -> None:
+        modules = (__name__, *(cls.__module__ for cls in classes))
+        have_files = all(getattr(sys.modules[name], "__file__", None) for name in modules)
+        self.folder = kernel.cache_folder(modules) if have_files else None  # what is typed in is not kept
+        self.built_in = built_in
+        self.when_missing: Callable[[], None] = lambda: None
+
+    def file(self, signature: Any) -> Path | None:
+        """Where the program for these kinds of arguments is, or will be."""
+        if self.folder is None:
+            return None
+        about = f"{self.built_in} {signature} {device()} {version('numba-cuda')}"
+        return self.folder / f"gpu-{hashlib.sha256(about.encode()).hexdigest()[:16]}.pickle"
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The program, if it is there and whole."""
+        from numba.cuda.dispatcher import _Kernel
+
+        file = self.file(signature)
+        if file is not None and file.is_file():
+            context.refresh()
+            try:
+                return _Kernel._rebuild(**pickle.loads(file.read_bytes()))
+            except Exception:  # whatever a damaged file leads to: it is made anew
+                file.unlink(missing_ok=True)
+        self.when_missing()
+        return None
+
+    def save_overload(self, signature: Any, program: Any) -> None:
+        """Keep a program; another process may be doing the same."""
+        from numba.cuda.serialize import dumps
+
+        file = self.file(signature)
+        if file is not None:
+            unfinished = file.with_suffix(f".{os.getpid()}")
+            with suppress(OSError):  # a full disk: it is compiled again the next time
+                unfinished.write_bytes(dumps(program._reduce_states()))
+                unfinished.replace(file)
 
 
 def thread_of(game: Any, task: Any = None) -> Callable[..., None]:

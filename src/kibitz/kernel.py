@@ -301,7 +301,7 @@ class Entry:
     def __call__(self, *arguments: Any) -> Any:
         if config.DISABLE_JIT:
             return self.interpreted(*arguments)
-        classes = tuple([cls for a in arguments if isinstance(a, tuple) for cls in _classes(a)])
+        classes = tuple([cls for a in arguments if isinstance(a, tuple) for cls in classes_in(a)])
         if classes not in self._ready:
             self._prepare(classes, arguments)
         return self._ready[classes](*arguments)
@@ -359,10 +359,10 @@ class Entry:
             return self._dispatchers[classes]
 
 
-def _classes(argument: tuple[Any, ...]) -> tuple[type, ...]:
+def classes_in(argument: tuple[Any, ...]) -> tuple[type, ...]:
     """The classes of a component and of the components that it, or a plain tuple, holds."""
     own = () if type(argument) is tuple else (type(argument),)
-    return sum([_classes(item) for item in argument if isinstance(item, tuple)], own)
+    return sum([classes_in(item) for item in argument if isinstance(item, tuple)], own)
 
 
 def entry(function: Callable[..., Any]) -> Entry:
@@ -441,12 +441,11 @@ def _announced(compiled: Entry, classes: tuple[type, ...]) -> Iterator[None]:
 
 
 @contextmanager
-def announced(what: str) -> Iterator[None]:
-    """Tell that something is compiled that Numba does not tell of."""
+def announced(what: str) -> Iterator[Callable[[], None]]:
+    """Tell that something is compiled that Numba does not tell of, when the given function is called."""
     count = _Count(what)
-    count.on_start(None)
     try:
-        yield
+        yield lambda: count.on_start(None)
     finally:
         count.end()
 
