@@ -154,3 +154,24 @@ def test_a_random_move_is_any_of_the_legal_ones():
     assert min(seen["mini-tichu"], seen["tichu"]) > 50
     phases = set(range(rules.DEALING + 1, rules.OVER))
     assert min(seen[what] for what in phases | {"call", "wish"}) > 0, seen
+
+
+def test_out_of_turn_only_a_higher_bomb_beats_a_bomb():
+    """All bombs beat a pair; four jacks are beaten by four queens and a flush, a flush by a higher one."""
+    game = games.load("tichu")
+    state = deal(game, 1)
+    bombs = ["5D+5H+5C+5S", "9D+9H+9C+9S", "QD+QH+QC+QS"]
+    state.record.hands[2] = cards(" ".join(bombs).replace("+", " ") + " 8S TS JS")
+    state.record.phase, state.record.turn, state.record.next, state.record.last = rules.BOMBING, 2, 0, 1
+    moves, drawn = np.zeros(ROOM, np.int64), np.zeros(2000, np.int64)
+    flush = "8S+9S+TS+JS+QS"
+    none = int(rules.NO_BOMB + 2)
+    for table, beaten_by in (
+        ((c.PAIR, 2, 28), [*bombs, flush]),
+        ((c.BOMB, 4, 2 * 11), [bombs[2], flush]),
+        ((c.BOMB, 5, 2 * 11), [flush]),
+        ((c.BOMB, 6, 2 * 6), []),
+    ):
+        state.record.kind, state.record.length, state.record.height = table
+        draw(game, np.array([state.record]), moves, drawn, stream(1))
+        assert set(drawn.tolist()) == {none, *map(parse_play, beaten_by)} == set(state.legal_moves())

@@ -202,7 +202,12 @@ def test_without_a_gpu_the_processor_does_it_and_says_so_once(no_gpu, capsys):
     assert not gpu.choose("gpu")
     assert not gpu.choose("auto")
     said = capsys.readouterr().err
-    assert said.count("no GPU is used: it was sold; the processor does it, with the same results") == 1
+    assert (
+        said.count(
+            "no GPU is used: it was sold; the processor does it, with the results that a GPU would give"
+        )
+        == 1
+    )
     with pytest.raises(BadOption, match="device=tpu"):
         gpu.choose("tpu")
 
@@ -228,7 +233,13 @@ def test_other_errors_of_a_gpu_are_not_hidden(monkeypatch):
         random_totals("briskola", 3, on_gpu=True)
 
 
-def test_a_gpu_is_for_one_process():
+def test_a_gpu_is_for_one_process(monkeypatch):
+    """Where there is none, all cores do its work."""
+    monkeypatch.setattr(gpu, "choose", lambda wanted: False)
+    with executor(2, None, on_gpu=True) as workers:
+        assert workers.workers == 2
+    monkeypatch.setattr(gpu, "choose", lambda wanted: True)
+    assert executor(None, None, on_gpu=True).workers == 1
     with pytest.raises(BadOption, match="one process"):
         executor(2, None, on_gpu=True)
     with pytest.raises(BadOption, match="one process"):
@@ -246,7 +257,12 @@ def test_the_command_line_tells_and_uses_what_there_is():
     assert plain["agents"] == on_gpu["agents"]
     code, out, _ = run_kibitz(["bench", "briskola", "--gpu", "--seconds", "0.01", "--json"])
     assert code == 0
-    assert json.loads(out)["same_scores"]
+    measured = json.loads(out)
+    assert measured["core"]["median"] > 0
+    assert measured.get("same_scores") is (True if gpu.device().is_there else None)
+    code, _, error = run_kibitz(["bench", "openspiel:tic_tac_toe", "--gpu"])
+    assert code == 3
+    assert "cannot be played on a GPU" in error
 
 
 # --- the program itself, compiled without a GPU ----------------------------------------------------

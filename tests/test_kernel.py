@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from types import ModuleType
 from typing import NamedTuple
 
@@ -333,6 +335,41 @@ def test_code_is_ready_before_it_runs():
     assert made > before
     assert doubled(Watched(), 5) == 10
     assert kernel.seconds_compiling() == made
+
+
+def test_what_threads_compile_at_the_same_time_counts_once():
+    """Else a search by many threads would seem to have taken less than no time."""
+    together = threading.Barrier(4)
+
+    def compile_slowly():
+        with kernel.announced("nothing"):
+            together.wait()
+            time.sleep(0.05)
+
+    began = time.perf_counter() - kernel.seconds_compiling()
+    threads = [threading.Thread(target=compile_slowly) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.perf_counter() - kernel.seconds_compiling() >= began
+
+
+def test_threads_wait_for_the_one_that_compiles(monkeypatch):
+    told = []
+    monkeypatch.setattr(kernel, "compile_report", lambda what, *_: told.append(what))
+    tripled, results = entry(lambda rules, x: 3 * x), []
+    threads = [threading.Thread(target=lambda: results.append(tripled(Rules(), 4))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [12] * 8
+    assert len(told) == 2  # that it begins, and that it is done
+
+
+class Rules(NamedTuple):
+    seats: int = 2
 
 
 def test_a_cache_that_cannot_be_written_is_named_and_done_without(tmp_path):

@@ -83,20 +83,28 @@ def _story() -> Story:
 
 def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
     """Print a table; the first column is text, the others are numbers. Headings of wide ones are broken."""
-    from textwrap import fill
+    from textwrap import wrap
 
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 140)
+    is_terminal = sys.stdout.isatty()
+    console = Console(highlight=False, markup=False, emoji=False, width=None if is_terminal else 140)
     cells = [max([0, *map(len, column)]) for column in zip(*rows, strict=True)] or [0] * len(columns)
-    is_wide = sum(max(len(c), n) + 2 for c, n in zip(columns, cells, strict=True)) > console.width + 2
+
+    def width(headings: list[list[str]]) -> int:
+        return sum(max(n, *map(len, lines)) + 2 for lines, n in zip(headings, cells, strict=True)) - 2
+
+    headings = [[column] for column in columns]
+    if width(headings) > console.width:
+        headings = [wrap(column, max(12, n)) for column, n in zip(columns, cells, strict=True)]
+    if not is_terminal:
+        console.width = max(console.width, width(headings))
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     table.add_column(columns[0], overflow="fold", vertical="bottom")
-    for column, width in zip(columns[1:], cells[1:], strict=True):
-        heading = fill(column, max(12, width)) if is_wide else column
+    for column, lines in zip(columns[1:], headings[1:], strict=True):
         justify: Literal["left", "right"] = "left" if column == "verdict" else "right"
-        table.add_column(heading, justify=justify, no_wrap=True, vertical="bottom")
+        table.add_column("\n".join(lines), justify=justify, no_wrap=True, vertical="bottom")
     for row in rows:
         table.add_row(*row)
     console.print(table)
@@ -584,6 +592,7 @@ def reproduce(
     _print_results(results)
     print(f"\nThe page with figures: {out}\n\nTry next:")
     program = "kibitz" if shutil.which("kibitz") else sys.argv[0]  # not on the path: as it was called
+    program = f"{sys.executable} -m kibitz" if Path(program).name == "__main__.py" else program
     for command_line in experiments.next_steps(wanted[-1].game):
         print(f"  {command_line.replace('kibitz', program, 1)}")
 

@@ -39,6 +39,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ _LEAST_CAPABILITY = (6, 0)
 _SHARED_BYTES = 48 << 10  # what every GPU gives to a block without being asked
 _THREADS = 128  # of a block; more hide latency, but their positions must fit
 _WARP, _RESIDENT_THREADS = 32, 1024  # threads in step, and those of a multiprocessor with many registers
-_REGISTERS = 65536 // _RESIDENT_THREADS  # of a thread; what it needs beside them is in local memory
+_REGISTERS = (1 << 16) // _RESIDENT_THREADS  # of a thread, where a multiprocessor has 2¹⁶
 
 
 class Scratch(NamedTuple):
@@ -147,7 +148,9 @@ def choose(wanted: str) -> bool:
 
 @cache
 def _say_once(text: str) -> None:
-    print(f"kibitz: {text}; the processor does it, with the same results", file=sys.stderr, flush=True)
+    if parent_process() is None:  # what workers meet with, the process that started them has told
+        told = f"kibitz: {text}; the processor does it, with the results that a GPU would give"
+        print(told, file=sys.stderr, flush=True)
 
 
 @cache
@@ -281,12 +284,12 @@ def _program(
     game: Any, task: Any, fixed: bool, inputs: tuple[Any, ...] = (), registers: int | None = _REGISTERS
 ) -> Any:
     """The program for a game, a task and components among its inputs, made once."""
-    classes = kernel.classes_in((game, task, inputs))
-    built_in = (game, task if fixed else None)
-    if (classes, built_in) not in _programs:  # tuples of two classes may be equal
+    classes = kernel.classes_in((game, task, inputs))  # tuples of two classes may be equal
+    built_in = (game, task if fixed else None, registers)
+    if (classes, built_in) not in _programs:
         _register()
         program = _cuda().jit(thread_of(game, task if fixed else None), max_registers=registers)
-        program._cache = Kept(classes, f"{classes} {built_in} {registers}")
+        program._cache = Kept(classes, f"{classes} {built_in}")
         _programs[classes, built_in] = program
     return _programs[classes, built_in]
 

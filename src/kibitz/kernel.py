@@ -314,6 +314,11 @@ class Entry:
         if any(getattr(cls, "interpreted", False) for cls in classes):
             self._ready[classes] = self.interpreted
             return
+        with _lock:
+            if classes not in self._ready:  # another thread may have been quicker
+                self._compile(classes, arguments)
+
+    def _compile(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> None:
         types_of_arguments = tuple([numba.typeof(argument) for argument in arguments])
         with _interrupt_kept(), _announced(self, classes):
             try:
@@ -407,11 +412,34 @@ def _one_line(what: str, functions: int, _seconds: float, done: bool) -> None:
 compile_report: CompileReport = _one_line
 
 
+class _Stopwatch:
+    """The time in which at least one thread compiles or loads code."""
+
+    def __init__(self) -> None:
+        self._lock, self._running, self._since, self._before = threading.Lock(), 0, 0.0, 0.0
+
+    def start(self) -> None:
+        with self._lock:
+            self._since = self._since if self._running else time.perf_counter()
+            self._running += 1
+
+    def stop(self) -> None:
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                self._before += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        with self._lock:
+            return self._before + (time.perf_counter() - self._since if self._running else 0.0)
+
+
 class _Count(event.Listener):  # type: ignore[misc]
     """Counts the functions that Numba compiles; code served from the cache is not compiled."""
 
     def __init__(self, what: str) -> None:
         self.what, self.functions, self.began = what, 0, time.perf_counter()
+        _compiling.start()
 
     def on_start(self, _event: Any) -> None:
         self.functions += 1
@@ -421,11 +449,10 @@ class _Count(event.Listener):  # type: ignore[misc]
         pass
 
     def end(self) -> None:
-        """Add up the time."""
-        seconds = time.perf_counter() - self.began
-        _compiling[0] += seconds
+        """Tell how long it took."""
+        _compiling.stop()
         if self.functions:
-            compile_report(self.what, self.functions, seconds, True)
+            compile_report(self.what, self.functions, time.perf_counter() - self.began, True)
 
 
 @contextmanager
@@ -450,12 +477,12 @@ def announced(what: str) -> Iterator[Callable[[], None]]:
         count.end()
 
 
-_compiling = [0.0]
+_compiling = _Stopwatch()
 
 
 def seconds_compiling() -> float:
     """Time spent so far in this process on compiling or loading code, to be told from thinking."""
-    return _compiling[0]
+    return _compiling.seconds()
 
 
 def _reason(classes: tuple[type, ...], text: str) -> str:

@@ -59,12 +59,15 @@ class Executor:
 
 
 def executor(jobs: int | None = None, ray: str | None = None, on_gpu: bool = False) -> Executor:
-    """The executor for so many processes (None: one for every core), for a Ray cluster, or for a GPU."""
-    if on_gpu:
+    """The executor for so many processes (None: one for every core), for a Ray cluster, or for a GPU.
+
+    Where there is no GPU, all cores do its work.
+    """
+    if on_gpu and gpu.choose("gpu"):
         if ray is not None or jobs not in (None, 1):
             raise BadOption("a GPU is used by one process: give neither a number of processes nor a cluster")
         here = InProcess()
-        here.on_gpu = gpu.choose("gpu")
+        here.on_gpu = True
         return here
     if ray is not None:
         if jobs is not None:

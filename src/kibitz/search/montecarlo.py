@@ -601,12 +601,16 @@ class TreeSearch(Searcher):
             raise BadOption(f"threads={self.threads} are for device=gpu; a processor takes {_MOST_THREADS}")
         if self.plays_lanes(game):
             plan_for_lanes(game)
-            is_counted = not self.time and not self.each and not self.keep
-            is_dealt = self.worlds in ("fresh", "possible") and self.belief != COUNTERS
-            if not (is_counted and is_dealt and not self.endings and self.backup == "mean"):
+            unfit = {
+                f"worlds={self.worlds}": self.worlds not in ("fresh", "possible"),
+                f"backup={self.backup}": self.backup != "mean",
+                "belief=counters": self.belief == COUNTERS,
+                **{name: bool(getattr(self, name)) for name in ("time", "each", "keep", "endings")},
+            }
+            if any(unfit.values()):
                 raise Unsupported(
-                    "device=gpu grows trees by a number of iterations, with worlds=fresh or possible and "
-                    "backup=mean; it goes with none of time, each, keep, endings and belief=counters"
+                    f"device=gpu grows trees by a number of iterations, with worlds=fresh or possible and "
+                    f"backup=mean; {self.spec} has {', '.join(name for name in unfit if unfit[name])}"
                 )
 
     def plays_lanes(self, game: Any) -> bool:

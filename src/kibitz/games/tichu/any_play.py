@@ -78,9 +78,8 @@ def count_kinds(hand, kind, length, height):
     cards = hand & ~SPECIAL
     high = _above(cards, height)
     singles = pairs = threes = fours = full_houses = flushes = stairs = straights = np.int64(0)
-    runs = np.int64(
-        (leads or kind == STRAIGHT) and size(hand) >= 5
-    )  # to look for: 1 straights, 2 stairs, 3 both
+    # What runs to look for: 1 straights, 2 stairs, 3 both.
+    runs = np.int64((leads or kind == STRAIGHT) and size(hand) >= 5)
     if kind != BOMB or length == 4:
         fours = size(_fours(high if kind == BOMB else cards))
     if not leads:
@@ -327,7 +326,7 @@ def _ways(hand, k):
     if k == 1:
         return counts
     two, odd = counts >> 1 & ONES, counts & ONES
-    return (two + 2 * (two & odd) + 6 * (counts >> 2 & ONES)) & ~_RANK
+    return two + 2 * (two & odd) + 6 * (counts >> 2 & ONES)
 
 
 @kernel

@@ -480,7 +480,7 @@ class Tichu(NamedTuple):
             kind, length, height = np.int64(BOMB), np.int64(4), np.int64(0)  # all bombs are above this one
         # What does not fulfil a wish is what can be played without the wished cards: it is counted first.
         cards, n_others = hand & ~wished, np.int64(0)
-        while True:
+        while True:  # once, or twice if there is a wish; so that it stands in a program once
             counts = count_kinds(cards, kind, length, height)
             if cards == hand:
                 break
@@ -491,7 +491,7 @@ class Tichu(NamedTuple):
         number = below(rng, n - n_others + may_call)
         if number == n - n_others:
             return np.int64(TICHU)
-        while True:
+        while True:  # any play, until one fulfils the wish
             number = number if wished == 0 else below(rng, n)
             move = nth_play(hand, kind, length, height, counts, number)
             if wished == 0 or cards_of(move) & wished != 0:
