@@ -99,7 +99,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
     make("label", { for: "dd" }, openCards, " Double dummy: by all four hands, which no seat could see"), solved);
 
   const sharing = makeSharing(() => ({
-    link: linkOf(shared()), frame: linkOf(shared(), "/view"), texts: line.texts, picture: place.picture,
+    link: linkOf(shared()), frame: linkOf(shared(), "/view"), texts: line.texts, picture: place?.picture ?? "",
   }), () => connection.send({ type: "draw", ply, seat: seenBy() }));
   const playOn = button("Play on from here", "Open a table that begins here", () => void open());
 
@@ -130,6 +130,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
       go(Math.min(ply, line.plies.length));
     } else if (message.type === "place" && message.ply === ply) {
       place = message;
+      playOn.toggleAttribute("disabled", false);
       render();
     } else if (message.type === "judged") {
       judged.set(message.ply, message);
@@ -153,6 +154,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
     worlds = [];
     alarm("");
     found = exact = null;
+    playOn.toggleAttribute("disabled", true); // until it is known who is to move
     renderAdvice();
     for (const part of [sampled, solved]) part.replaceChildren();
     look();
@@ -239,6 +241,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
 
   /** Play what is thought best here; think first, if nothing is known yet. */
   function playBest() {
+    if (place?.ply !== ply) return;
     const best = place.moves.find(({ move }) => thoughts().get(move)?.best);
     if (best) tryOut(best.text);
     else if (!place.over) consider();
