@@ -143,9 +143,9 @@ def play(
 
 
 def _tricks(state: position.State) -> NDArray[np.int64]:
-    """The tricks that each seat has taken, in a game that counts them."""
-    is_counted = "tricks" in (state.record.dtype.names or ())
-    return np.array(state.record.tricks if is_counted else [], np.int64)
+    """The tricks that each seat has taken, in a game that counts them so."""
+    tricks = np.array(getattr(state.record, "tricks", 0), np.int64)
+    return tricks if tricks.ndim == 1 and len(tricks) >= state.game.seats else np.zeros(0, np.int64)
 
 
 def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> list[str]:
