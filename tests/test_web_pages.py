@@ -112,6 +112,11 @@ def test_a_game_is_reviewed_and_played_on(server, visit):  # noqa: F811
     other.get_by_role("button", name="Open a table that begins here").click()
     expect(other.locator(".log li")).not_to_have_count(0)
     assert other.evaluate("document.activeElement !== document.body")
+    silent = visit()
+    silent.route_web_socket(re.compile(".*"), lambda socket: None)  # a server that does not answer
+    silent.goto(link)
+    silent.reload()
+    expect(silent.get_by_role("button", name="Open a table that begins here")).to_be_disabled()
 
 
 def copied(page, what):

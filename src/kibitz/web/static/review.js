@@ -102,6 +102,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
     link: linkOf(shared()), frame: linkOf(shared(), "/view"), texts: line.texts, picture: place?.picture ?? "",
   }), () => connection.send({ type: "draw", ply, seat: seenBy() }));
   const playOn = button("Play on from here", "Open a table that begins here", () => void open());
+  playOn.toggleAttribute("disabled", true); // until it is known who is to move
 
   main.append(make("div", { class: "line" },
     make("div", {}, status,
@@ -154,7 +155,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
     worlds = [];
     alarm("");
     found = exact = null;
-    playOn.toggleAttribute("disabled", true); // until it is known who is to move
+    playOn.toggleAttribute("disabled", true);
     renderAdvice();
     for (const part of [sampled, solved]) part.replaceChildren();
     look();
