@@ -344,6 +344,33 @@ def test_two_browsers_at_one_table(visit, server):
     expect(watcher.locator(".status")).to_contain_text("over")
 
 
+def test_a_move_that_is_lost_with_the_connection_is_sent_again(visit, server):
+    (link,), _ = server.table("briskola", [ME, BEGINNER])
+    page, lost = visit(), []
+
+    def unreliable(socket):
+        onward = socket.connect_to_server()
+
+        def pass_on(message):
+            if json.loads(message)["type"] == "play" and not lost:
+                lost.append(message)
+                onward.close()
+                socket.close()
+            else:
+                onward.send(message)
+
+        socket.on_message(pass_on)
+
+    page.route_web_socket(re.compile("/socket$"), unreliable)
+    page.goto(link)
+    page.reload()
+    wait_for_turn(page, ANY)
+    number = page.get_attribute(".stage", "data-number")
+    page.locator(".hand button").first.click()
+    expect(page.locator(".stage")).not_to_have_attribute("data-number", number)
+    assert len(lost) == 1
+
+
 def test_a_reload_and_a_killed_server_in_the_middle(visit, server):
     (link,), _ = server.table("briskola", [ME, BEGINNER])
     page = visit(link)

@@ -31,7 +31,10 @@ export function sit(main, token) {
     chairs: [],
     events: [],
     selected: [],
-    play: (move) => connection.send({ type: "play", number: shown.position.number, move }),
+    play: (move) => {
+      unanswered = { type: "play", number: shown.position.number, move };
+      connection.send(unanswered);
+    },
     playAll: (texts) => {
       queue = texts;
       goOn();
@@ -54,6 +57,9 @@ export function sit(main, token) {
   let scene = null;
   /** @type {string[]} */
   let queue = [];
+  /** A move that has not changed the position yet. @type {{ type: string, number: number, move: string } | null} */
+  let unanswered = null;
+  let isBack = false; // the connection was made, and the position is not told yet
   /** @type {Update[]} */
   let waiting = [];
   /** @type {AdviceShown | null} */
@@ -144,7 +150,11 @@ export function sit(main, token) {
       set(byId("where"), { title: message.game });
       byId("where").textContent = `${titleOf(message.game)}${isWatching ? ", watching" : ""}`;
       if (isAdvising) connection.send({ type: "advise", on: true });
+      isBack = true;
     } else if (message.type === "update") {
+      if (message.position.number !== unanswered?.number) unanswered = null;
+      else if (isBack) connection.send(unanswered); // it was lost with the old connection
+      isBack = false;
       waiting.push(message);
       takeIn();
     } else if (message.type === "advice" && isAdvising && message.number === shown.position.number) {
@@ -155,6 +165,7 @@ export function sit(main, token) {
     } else if (message.type === "again") {
       joint.invite(message);
     } else if (message.type === "refused") {
+      unanswered = null;
       queue = [];
       alarm(message.message);
     }
