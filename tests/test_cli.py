@@ -409,6 +409,16 @@ def test_a_match_shows_what_the_game_counts(monkeypatch):
     assert f"{100 * first['bids_made'] / first['rounds']:.1f} (" in told
 
 
+def test_a_wide_table_breaks_its_headings_and_no_name(capsys):
+    """A heading may be empty, too."""
+    name, heading = "an-agent:" + "with,many,options," * 8, "how many of a great many things there were"
+    cli._table(["", heading, "wins"], [[name, "1", "2"]])
+    told = capsys.readouterr().out
+    assert name in told
+    assert heading not in told
+    assert told.split()[-3:] == [name, "1", "2"]
+
+
 def test_a_match_with_a_store_plays_only_what_is_missing(tmp_path):
     store = tmp_path / "results.db"
     arguments = ("match", *TWO, "--seed", 3, "--store", store)

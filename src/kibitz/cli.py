@@ -97,7 +97,7 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
 
     headings = [[column] for column in columns]
     if width(headings) > console.width:
-        headings = [wrap(column, max(12, n)) for column, n in zip(columns, cells, strict=True)]
+        headings = [wrap(column, max(12, n)) or [""] for column, n in zip(columns, cells, strict=True)]
     if not is_terminal:
         console.width = max(console.width, width(headings))
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)

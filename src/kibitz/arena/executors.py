@@ -61,7 +61,7 @@ class Executor:
 def executor(jobs: int | None = None, ray: str | None = None, on_gpu: bool = False) -> Executor:
     """The executor for so many processes (None: one for every core), for a Ray cluster, or for a GPU.
 
-    Where there is no GPU, all cores do its work.
+    Where there is no GPU, it is as if none had been asked for.
     """
     if on_gpu and gpu.choose("gpu"):
         if ray is not None or jobs not in (None, 1):
