@@ -92,7 +92,12 @@ def main() -> None:
     n = 200_000
     show(
         "random rounds of 13 cards, with random bids",
-        rate(n, lambda: random_games(one_round, Habit(0.0), n, position, moves, out, totals, rng)),
+        rate(
+            n,
+            lambda: random_games(
+                one_round, Habit(0.0), n, one_round.max_plies, position, moves, out, totals, rng
+            ),
+        ),
     )
 
     view = next(walk(game, 1)).view()

@@ -4,6 +4,7 @@
 a process of its own and lets as many clients play random moves against cheap agents, each at its own table.
 A finished table is followed by a new one. A reply is counted from the moment at which a move is sent to the
 one at which the client is told of it; a client thinks for a random time up to a second before it moves.
+`--hostile 20` lets as many clients that mean harm (`benchmarks/hostile.py`) loose on the server beside them.
 """
 
 import argparse
@@ -46,7 +47,9 @@ class Server:
             port = probe.getsockname()[1]
         self.address = f"127.0.0.1:{port}"
         command = [sys.executable, "-m", "kibitz", "serve", "--port", str(port), "--folder", str(folder)]
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=os.environ)
+        self.log = folder.parent / "log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(command, stderr=log, env=os.environ)
         for _ in range(600):
             try:
                 httpx.get(f"http://{self.address}/")
@@ -72,14 +75,14 @@ class Server:
 class Load:
     """All clients, and what they have seen."""
 
-    def __init__(self, server: Server, tables: int, think: float):
-        self.server, self.tables, self.think = server, tables, think
+    def __init__(self, server: Server, tables: int, think: float, hostile: int):
+        self.server, self.tables, self.think, self.hostile = server, tables, think, hostile
         self.replies: list[float] = []
         self.memory: list[tuple[float, float]] = []
         self.lost, self.refused, self.games, self.events = 0, 0, 0, 0
         self.playing = 0
         self.finished: set[str] = set()
-        self.ends = 0.0
+        self.ends = self.hostile_seconds = 0.0
 
     async def run(self, seconds: float) -> None:
         opening = asyncio.Semaphore(4)
@@ -93,6 +96,11 @@ class Load:
         while len(self.finished) < len(GAMES) and time.perf_counter() - warming < _WARM_SECONDS:
             await asyncio.sleep(0.2)
         self.games = self.events = self.refused = 0
+        self.attack = None
+        if self.hostile:
+            words = [self.server.address, str(self.hostile), str(seconds)]
+            hostile = [sys.executable, str(Path(__file__).with_name("hostile.py")), *words]
+            self.attack = subprocess.Popen(hostile, stdout=subprocess.PIPE, text=True)
         spent = self.server.seconds()
         self.began, self.ends = time.perf_counter(), time.perf_counter() + seconds
         self.replies.clear()
@@ -162,16 +170,20 @@ class Load:
                 await connection.send(json.dumps({"type": "play", "number": number, "move": move}))
 
 
-def measure(tables: int, minutes: float, think: float = 1.0) -> dict:
+def measure(tables: int, minutes: float, think: float = 1.0, hostile: int = 0) -> dict:
     """Run the load; what came of it, as plain data."""
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder))
+        server = Server(Path(folder) / "tables")
         try:
-            load = Load(server, tables, think)
+            load = Load(server, tables, think, hostile)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
             asyncio.run(load.run(60 * minutes))
+            attacked = json.loads(load.attack.communicate(timeout=120)[0]) if load.attack else {}
+            children = resource.getrusage(resource.RUSAGE_CHILDREN)  # the server is not waited for yet
+            load.hostile_seconds = children.ru_utime + children.ru_stime
         finally:
             server.stop()
+        log_bytes = server.log.stat().st_size
     replies = 1000 * np.array(load.replies)
     # Memory in the second minute against the last one: at first every game's code is loaded.
     settled = [m for at, m in load.memory if at >= 30 * minutes / 2.5] or [load.memory[0][1]]
@@ -194,9 +206,13 @@ def measure(tables: int, minutes: float, think: float = 1.0) -> dict:
             "first": round(load.memory[0][1], 1),
             "settled": round(float(np.mean(settled[:half])), 1),
             "last": round(float(np.mean(settled[half:] or settled)), 1),
+            "most": round(max(m for _, m in load.memory), 1),
         },
+        "log_bytes": log_bytes,
+        "hostile": {"clients": hostile, "answers": attacked} if hostile else None,
         "server_seconds": round(load.spent, 1),
         "client_seconds": round(resource.getrusage(resource.RUSAGE_SELF).ru_utime - before, 1),
+        "hostile_seconds": round(load.hostile_seconds, 1),
         "cores": os.cpu_count(),
         "load_average": os.getloadavg()[1],
         "python": platform.python_version(),
@@ -209,9 +225,10 @@ if __name__ == "__main__":
     )
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--hostile", type=int, default=0, help="clients that mean harm")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    found = measure(given.tables, given.minutes)
+    found = measure(given.tables, given.minutes, hostile=given.hostile)
     print(json.dumps(found, indent=1))
     if given.out:
         given.out.write_text(json.dumps(found, indent=1) + "\n")

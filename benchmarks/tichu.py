@@ -24,7 +24,7 @@ def seconds(game: Any, rounds: int, seed: int) -> float:
     position, moves = np.zeros(2, game.state), np.zeros(game.max_moves, np.int64)
     out, totals = np.zeros(game.seats), np.zeros(game.seats)
     began = time.process_time()
-    random_games(game, Habit(0.0), rounds, position, moves, out, totals, stream(seed))
+    random_games(game, Habit(0.0), rounds, game.max_plies, position, moves, out, totals, stream(seed))
     return time.process_time() - began
 
 

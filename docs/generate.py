@@ -18,6 +18,7 @@ from kibitz.arena.tally import JUDGED, MEASURES
 from kibitz.experiments import description
 from kibitz.search.montecarlo import FlatMonteCarlo, Searcher, TreeSearch, options_of
 from kibitz.specs import Duration, Option
+from kibitz.web import limits
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. Edit the code or that file, not this page. -->"
@@ -31,6 +32,7 @@ def pages() -> dict[Path, str]:
         "agents.md": agents_page(),
         "protocol.md": protocol_page(),
         "experiments.md": experiments_page(),
+        "limits.md": limits_page(),
     }
     return {REFERENCE / name: f"{NOTE}\n\n{text.strip()}\n" for name, text in made.items()}
 
@@ -53,12 +55,18 @@ standard error. `--json` prints one JSON document instead of the table, with the
 | 4 | an optional library is missing |
 | 130 | interrupted; what was finished is in the store, and `match` prints it |
 
+A second Ctrl-C or SIGTERM ends the program within two seconds, whatever it is doing; what was finished is
+still in the store.
+
 An error is one line on standard error that says what was given, what is wrong and what would be
 right. With `--json` it is one JSON object there, of schema `kibitz.error/1`. A misspelt option is told
 in some lines about the usage.
 
 Compiled code is kept in the user's cache folder, results of experiments in the user's data folder. The
-environment variables `KIBITZ_CACHE_DIR` and `KIBITZ_DATA_DIR` name others.
+environment variables `KIBITZ_CACHE_DIR` and `KIBITZ_DATA_DIR` name others. The folder of compiled code must
+belong to you, and nobody else may be able to change it; otherwise Kibitz says so, takes no code from it and
+compiles in every process. (On Windows this is not checked.) Each file is compared with a digest before it is
+loaded, and compiled again if it does not agree.
 """
 
 
@@ -372,12 +380,17 @@ gives to the position, at the root of a tree; the estimate is the value that it 
 """
 
 
-def _keys(cls: Any, node: ast.ClassDef) -> str:
-    texts = {
+def _texts(node: ast.ClassDef) -> dict[str, str]:
+    """What stands below each field of a class."""
+    return {
         line.target.id: " ".join(after.value.value.split())  # type: ignore[attr-defined]
         for line, after in zip(node.body, node.body[1:], strict=False)
         if isinstance(line, ast.AnnAssign) and isinstance(after, ast.Expr)
     }
+
+
+def _keys(cls: Any, node: ast.ClassDef) -> str:
+    texts = _texts(node)
     rows = ["| key | takes | default | meaning |", "|-----|-------|---------|---------|"]
     for f in fields(cls):
         kind = str(f.type).removesuffix(" | None")
@@ -390,6 +403,48 @@ def _keys(cls: Any, node: ast.ClassDef) -> str:
         )
         rows.append(f"| `{f.name}` | {description.KINDS[kind][0]} | {default} | {texts[f.name]} |")
     return "\n".join(rows) + "\n"
+
+
+# --- the limits of a server ------------------------------------------------------------------------
+
+LIMITS_HEAD = """\
+# Limits of the server
+
+What `kibitz serve` does for one client, for one table and in all. A client is an address: one computer, or
+everybody behind one router (of IPv6 the network, /64). If a web server stands in front, say so with
+`--proxy ADDRESS`; otherwise it counts as one client, and what it says about addresses is not believed.
+
+Whoever asks for too much is refused with a message that says so, and can try again later; connections that
+are too many or too slow are closed. Threads are shared fairly: the client that has used them least is served
+first, and no client can take the last one. These are the numbers in `kibitz.web.limits`; they are not
+options, except `--pause`."""
+
+
+def limits_page() -> str:
+    """All numbers of `kibitz.web.limits`, in the words of the code."""
+    source = inspect.getsource(limits)
+    node = next(n for n in ast.parse(source).body if isinstance(n, ast.ClassDef) and n.name == "Limits")
+    texts, defaults = _texts(node), {f.name: f.default for f in fields(limits.Limits)}
+    parts, lines = [LIMITS_HEAD], source.splitlines()
+    for line in lines[node.lineno - 1 : node.end_lineno]:
+        words = line.strip()
+        if words.startswith("# ---"):
+            parts += [f"\n## {words.strip('#- ')}\n", "| limit | value | meaning |", "|---|---:|---|"]
+        elif (name := words.partition(":")[0]) in defaults:
+            parts.append(f"| `{name}` | {_plain(defaults[name])} | {texts[name]} |")
+    parts += ["\n## Agents\n", "The most that an agent's string may ask for at a table or for advice.\n"]
+    parts += ["| option | most |", "|---|---:|"]
+    parts += [f"| `{name}` | {_plain(most)} |" for name, most in limits.AGENTS.items()]
+    return "\n".join(parts)
+
+
+def _plain(number: float) -> str:
+    """A number for people: 10, not 10.0.
+
+    >>> _plain(64_000), _plain(10.0), _plain(0.4)
+    ('64,000', '10', '0.4')
+    """
+    return f"{int(number):,}" if number == int(number) else f"{number:g}"
 
 
 def main() -> None:

@@ -179,6 +179,24 @@ TWO = ("briskola", "rule-based", "random")
         (("advise", "briskola", "7: XX"), 3, "is no card"),
         (("advise", "briskola", "seven"), 3, "is no position"),
         (("advise", "briskola", "7", "--agent", "cheating:10"), 3, "can see"),
+        (("advise", "briskola", "²"), 3, "'²' is no number of a deal; write it in digits, from 0 to 2⁶³ − 1"),
+        (("advise", "briskola", "9" * 5000), 3, "9…' is no number of a deal"),
+        (("advise", "briskola", "7: " + "x" * 5000), 3, "x…' is no card"),
+        (
+            ("advise", "briskola", "7", "--agent", "ismcts:" + "9" * 400),
+            2,
+            "iterations is a whole number from",
+        ),
+        (("advise", "briskola", "7", "--agent", "ismcts:٣"), 2, "iterations is a whole number from"),
+        (("advise", "bridge", "x" * 300), 3, "x…'; check its name"),
+        (("advise", "bridge", "7", "--knowing", "N: hcp " + "9" * 5000), 3, "9…' is no range of hcp"),
+        (("solve", "bridge", "/dev/zero"), 3, "is a device or a pipe"),
+        (("solve", "bridge", "evening.pbn#²"), 3, "there is no file evening.pbn"),
+        (("solve", "x" * 300), 2, "unknown tree or game: 'xxx"),
+        (("solve", "x" * 300 + ".tree"), 3, "x…'; give a tree, .tree or .json"),
+        (("solve", "othello", "0", "--depth", "9" * 30), 2, "--depth"),
+        (("bench", "--seconds", "inf"), 2, "--seconds"),
+        (("match", *TWO, "--games", "9" * 30), 2, "--games"),
         (("play", "briskola", "--seat", "2"), 2, "seats 0 to 1"),
         (("reproduce", "karamatik"), 2, "did you mean 'karamatic'"),
         (("reproduce", "--scale", "0"), 2, "above 0"),
@@ -201,7 +219,9 @@ TWO = ("briskola", "rule-based", "random")
         (("tournament", *TWO, "--jobs", "2", "--ray", "auto"), 2, "not both"),
         (("tournament", *TWO, "--out", "no/such/page.html"), 3, "no folder"),
         (("experiment", "run", "no.toml"), 3, "there is no file no.toml"),
-        (("experiment", "run", "."), 3, "cannot be read"),
+        (("experiment", "run", "."), 3, "cannot be read: it is a folder"),
+        (("experiment", "run", "/dev/zero"), 3, "is a device or a pipe"),
+        (("convert", "/dev/zero", "a.lin"), 3, "is a device or a pipe"),
         (("experiment", "walk", "no.toml"), 2, "No such command"),
         (("report",), 3, "there is no store"),
         (("report", "no.db"), 3, "there is no store no.db"),
@@ -643,14 +663,14 @@ def test_a_game_is_looked_for_beside_the_experiment(tmp_path, monkeypatch):
         'game = "card.py"\ngames = 4\n[match.a]\nagents = ["random", "random"]\n[[row]]\nmatch = "a"\n'
     )
     monkeypatch.chdir(tmp_path / "there")
-    arguments = ("experiment", "run", file, "--jobs", 1, "--store", tmp_path / "a.db")
+    arguments = ("experiment", "run", file, "--jobs", 1, "--store", tmp_path / "a.db", "--trust")
     assert document(*arguments)["games"] == 4
     there = batches(tmp_path / "a.db")
     monkeypatch.chdir(tmp_path)  # from another folder: the same match
     assert document(*arguments)["games"] == 4
     assert batches(tmp_path / "a.db") == there
     monkeypatch.chdir("/")
-    (found,) = document("report", tmp_path / "a.db")["experiments"]
+    (found,) = document("report", tmp_path / "a.db", "--trust")["experiments"]
     assert found["games"] == 4
 
 

@@ -1,5 +1,6 @@
 """Learned determinization: what counters count, how they deal, what stays hidden, how learning goes on."""
 
+import json
 import random
 from collections import Counter
 
@@ -316,6 +317,44 @@ def test_learning_goes_on_where_it_ended(tmp_path):
     parts.write_bytes(b"something else")
     with pytest.raises(InputError, match="holds no counters"):
         learn("mini-tichu", "random", 30, parts, seed=4, step=10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rounds": None}, {"rounds": "x"}, {"rounds": -1}, {"rounds": 1.5}, {"rounds": 1000}, {"step": 0},
+        {"situations": 5}, {"colour": 1}, {"counts": np.zeros(0, int)}, {"counts": np.zeros((1, 5, 2), int)},
+        {"counts": np.zeros((1, 2520, 2))}, {"dealt": np.zeros((1, 2), int)}, {"dealt": np.full((1, 3), -1)},
+    ],
+)  # fmt: skip
+def test_a_damaged_file_of_counters_is_named(tmp_path, change):
+    """Counts of another shape would be written past their end."""
+    path = tmp_path / "counters.npz"
+    about = {"game": "mini-tichu", "agent": "random", "seed": 0, "situations": 2520, "step": 10, "rounds": 3}
+    arrays = {"counts": np.zeros((1, 2520, 2), int), "dealt": np.zeros((1, 3), int)}
+    told = {key: change.get(key, value) for key, value in about.items()} | {
+        key: value for key, value in change.items() if key not in arrays
+    }
+    np.savez(path, about=json.dumps(told), **{key: change.get(key, value) for key, value in arrays.items()})
+    with pytest.raises(InputError, match=r"counters\.npz holds no counters of `kibitz learn`"):
+        learn("mini-tichu", "random", 30, path, step=10)
+
+
+@pytest.mark.parametrize("n", [60, pytest.param(3000, marks=pytest.mark.soak)])
+def test_a_file_of_counters_with_some_bytes_changed(tmp_path, n):
+    path, rng = tmp_path / "counters.npz", random.Random(n)
+    learn("mini-tichu", "random", 3, path, step=10)
+    whole, errors = path.read_bytes(), 0
+    for _ in range(n):
+        content = bytearray(whole[: rng.choice([len(whole), rng.randrange(len(whole))])])
+        for _ in range(min(len(content), 9)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        path.write_bytes(content)
+        try:
+            counters.load(path)
+        except InputError:
+            errors += 1
+    assert errors > n / 2
 
 
 def test_counters_of_what_was_seen_are_another_file(tmp_path):

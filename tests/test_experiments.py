@@ -1196,7 +1196,7 @@ def test_a_seed_that_cannot_be_used_is_refused_before_anything_is_written():
             experiments.run(read(TOP + A), store, InProcess(), seed=2**63)
         with pytest.raises(KibitzError, match="seed"):
             experiments.dry_run(read(TOP + A), store, 1.0, 2**63)
-        assert store.experiments() == {}
+        assert store.experiments() == []
         assert store.matches() == []
 
 
@@ -1218,7 +1218,7 @@ def test_a_dry_run_counts_what_is_there():
     with Store() as store:
         fresh = experiments.dry_run(experiment, store, 1.0, None)
         assert store.matches() == []
-        assert store.experiments() == {}
+        assert store.experiments() == []
         assert [f.match for f in fresh] == ["briskola: rule-based – random"] + [
             f"briskola: flat:{n} – random" for n in (1, 2, 3)
         ]

@@ -30,7 +30,7 @@ def random_totals(spec, lanes, on_gpu=False):
     game = games.load(spec)
     totals = np.zeros((lanes, game.seats))
     data = (np.int64(5), np.int64(2), np.zeros(1, game.state))
-    gpu.run(game, RandomGames(Habit(0.0)), lanes, data, (totals,), on_gpu, fixed=True)
+    gpu.run(game, RandomGames(Habit(0.0), game.max_plies), lanes, data, (totals,), on_gpu, fixed=True)
     return totals
 
 
@@ -41,7 +41,7 @@ def test_lanes_play_what_the_interpreter_plays(on_gpu):
     expected = np.zeros((5, 2))
     data = (np.int64(5), np.int64(2), np.zeros(1, game.state).view(np.recarray), expected)
     memory = gpu.scratch(game)._replace(position=np.zeros(1, game.state).view(np.recarray))
-    gpu.run_lanes.interpreted(game, RandomGames(Habit(0.0)), 0, 5, memory, data)
+    gpu.run_lanes.interpreted(game, RandomGames(Habit(0.0), game.max_plies), 0, 5, memory, data)
     assert (totals == expected).all()
     assert (totals.sum(axis=1) == 240).all()
     assert len(np.unique(totals[:, 0])) > 2

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import kibitz
-from kibitz import records
+from kibitz import records, trust
 from kibitz.arena import laboratory, match, play
 from kibitz.arena.executors import InProcess, Processes
 from kibitz.arena.laboratory import Laboratory, Order
@@ -29,6 +29,7 @@ from kibitz.arena.store import Store
 from kibitz.errors import BadOption, InputError, MissingExtra, Unwritable
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "high_card.py"
+trust.allow(str(EXAMPLE))
 ORDERED = "SELECT * FROM result ORDER BY game, agents, seed, code, deal, seating, seat"
 SAME = (
     *(ORDERED, "SELECT * FROM match", "SELECT * FROM record"),
@@ -195,6 +196,29 @@ def test_a_program_killed_ten_times_comes_to_the_same_table(tmp_path, undisturbe
     assert after.items() <= batches(store).items()
     assert without_time(text) == without_time(undisturbed.text)
     assert_same(store, undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("kills", "words"),
+    [
+        (6, ["--remove-log"]),
+        pytest.param(100, [], marks=pytest.mark.soak),
+        pytest.param(100, ["--remove-log"], marks=pytest.mark.soak),
+    ],
+)
+def test_two_writers_killed_again_and_again_lose_and_double_nothing(tmp_path, kills, words):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.killing", tmp_path / "results.db", str(kills), "1", *words],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+    )
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["kills"] >= kills
+    assert figures["both at once"] >= kills // 6
+    assert figures["logs removed"] == figures["both at once"] * bool(words)
+    assert figures["batches"] > kills
 
 
 def workers_of(program):
@@ -497,7 +521,7 @@ def test_progress_counts_the_games_that_are_there_already(tmp_path):
 # --- changed code ------------------------------------------------------------------------------------
 
 CODE = (
-    "import sys\nfrom kibitz.arena.play import Match\n"
+    "import sys\nfrom kibitz import trust\nfrom kibitz.arena.play import Match\ntrust.allow(*sys.argv[1:])\n"
     "print(*(Match(game, ('flat:5', 'random'), 1).code for game in sys.argv[1:]))"
 )
 
@@ -552,6 +576,7 @@ def test_only_what_decides_games_is_part_of_the_code(tmp_path, edit):
         for name in [name for name, m in sys.modules.items() if getattr(m, "__file__", "") == str(file)]:
             del sys.modules[name]
         play._code_of.cache_clear()  # as in a new process
+        trust.allow(str(file))
         codes.append(Match(str(file), ("flat:5", "random"), 1).code)
     assert (codes[0] == codes[1]) == is_same
 
@@ -632,7 +657,7 @@ def one_game():
         (lambda moves: [*moves, moves[0]], "not legal"),
         (lambda moves: [99, *moves[1:]], "not legal"),
         (lambda moves: [-1, *moves[1:]], "not legal"),
-        (lambda moves: ["x", *moves[1:]], "not legal"),
+        (lambda moves: ["x", *moves[1:]], "not a list of whole numbers"),
         (lambda moves: moves[:-2], "ends before the game"),
         (lambda moves: [], "ends before the game"),
     ],

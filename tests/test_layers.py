@@ -8,13 +8,15 @@ import kibitz
 SOURCE = Path(kibitz.__file__).parent
 LAYERS = [
     {"errors"},
+    {"deadline", "reading", "showing", "cache", "ending"},
     {"specs", "kernel", "cards"},
-    {"rng"},
+    {"rng", "trust"},
     {"bits"},
     {"gpu"},
     {"protocol"},
     {"belief"},
     {"position"},
+    {"trial"},
     {"games"},
     {"search"},
     {"drawing"},

@@ -461,6 +461,24 @@ def test_paths_that_are_grown_when_needed_lack_nothing_but_what_was_visited_once
     assert (nodes["visits"] == sums + (nodes["line"] > 0))[depth < 9].all()
 
 
+def test_plays_are_kept_as_long_as_there_is_room(monkeypatch):
+    """Where there is none, the search goes on, and the tree grows by a node a visit."""
+    view = random_state(Briskola(2), 7, 20).open_view()
+    enough = grow_paths(view, True, 300, 1)
+    moves = int(enough.used[2])
+    assert 300 < moves < 300 * 20  # as many as were made, not as many as a game may have
+    monkeypatch.setattr(tree, "_MOVES_OF_LINES", moves)
+    exact = grow_paths(view, True, 300, 1)
+    assert len(exact.lines) == moves
+    assert all((a == b).all() for a, b in zip(enough[6:8], exact[6:8], strict=True))
+    assert (enough.nodes == exact.nodes).all()
+    monkeypatch.setattr(tree, "_MOVES_OF_LINES", moves // 2)
+    small = grow_paths(view, True, 300, 1)
+    assert small.used[2] <= moves // 2
+    assert small.used[1] < enough.used[1]
+    assert small.nodes[tree.ROOT]["visits"] == 300
+
+
 @pytest.mark.parametrize("changed", [{}, {"backup": tree.BACKUP_POWER, "p": 3.0}], ids=["mean", "power"])
 def test_paths_that_are_grown_when_needed_lead_to_the_same_values(changed):
     """The mean over many searches of the value and of the visits of every move, both ways."""

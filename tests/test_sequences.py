@@ -28,6 +28,10 @@ def record(spec, seed=3, number=5):
     return {"game": spec, "seed": seed, "deal": number, "moves": moves, "scores": played.scores.tolist()}
 
 
+ENDED = "bridge(): " + " ".join(map(str, [*range(52), 55, 52, 52, 52])) + " "
+"""A deal and an auction, in OpenSpiel's actions."""
+
+
 @pytest.mark.parametrize("spec", GAMES)
 def test_a_record_becomes_actions_and_comes_back(tmp_path, spec):
     first, actions, second, again = (
@@ -106,7 +110,10 @@ def test_boards_become_actions_and_come_back(tmp_path, suffix):
         ("kibitz_tic_tac_toe(): 0 3 1 4 2 5", "after the end"),
         ("\nchess(): 1", "line 2: 'chess' is no game that can be read"),
         ("what is this", "write a game and its actions"),
-        ("bridge(dealer=9): " + " ".join(map(str, range(52))), "dealer=9 is no seat"),
+        ("bridge(dealer=9): " + " ".join(map(str, range(52))), "dealer='9' is no seat"),
+        (ENDED + "99", "line 1: action 99 is no card, and the auction has ended; cards are below 52"),
+        (ENDED + "52", "line 1: 'Pass' comes after the end of the auction"),
+        ("bridge(): " + "9" * 5000, "line 1: '9{59}…' is no action"),
     ],
 )
 def test_what_is_wrong_with_actions_is_said(text, problem):
@@ -130,7 +137,7 @@ def test_what_cannot_be_told_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "1.json: line 1: this is no JSON"),
+        ("{", "1.json: line 1: no JSON: Expecting property name"),
         ('{"game": "briskola"}', "no record as `kibitz replay --json`"),
         ('{"game": "briskola", "moves": [], "seed": "x", "deal": 0}', "no record as"),
         ('{"game": "briskola", "moves": [], "chance": ["x"]}', "no record as"),
@@ -138,6 +145,10 @@ def test_what_cannot_be_told_is_refused(tmp_path):
         ('{"game": "briskola", "moves": [], "chance": []}', "not told how"),
         ('{"game": "openspiel:chess", "moves": [], "seed": 0, "deal": 0}', "records are not converted"),
         ("[]", "holds no game"),
+        ('{"game": "briskola", "moves": [], "seed": 1e999, "deal": 0}', "'1e999' is no number"),
+        ('{"game": "briskola", "moves": [], "seed": -1, "deal": 0}', "'-1' is no number of a deal"),
+        ('{"game": "briskola", "moves": [], "chance": ["fffffffffffffffff"]}', "16 hexadecimal digits"),
+        ("[" * 5000, "nested too deeply"),
     ],
 )
 def test_what_is_wrong_with_a_record_is_said(tmp_path, text, problem):

@@ -22,11 +22,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kibitz
-from kibitz.arena import laboratory, store
+from kibitz.arena import laboratory, store, storefile
 from kibitz.arena.executors import InProcess
 from kibitz.arena.laboratory import Laboratory, Order
 from kibitz.arena.play import Batch, Match, Played
-from kibitz.arena.store import MIGRATIONS, Counts, Store
+from kibitz.arena.store import Counts, Store
+from kibitz.arena.storefile import MIGRATIONS
 from kibitz.errors import InputError, Unwritable
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "high_card.py"
@@ -326,7 +327,7 @@ def test_the_command_line_on_a_full_disk(tmp_path, cause):
     path, roomy = tmp_path / "results.db", tmp_path / "roomy.db"
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (220_000, 220_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000))
 
     words = ("match", "briskola", "rule-based", "random", "--games", 600, "--moves", "--store")
     if cause == "pages":
@@ -452,6 +453,28 @@ def test_what_a_killed_program_left_can_be_read_without_permission(path, locked,
     assert len(out.read_text().splitlines()) == 1 + rows
 
 
+@pytest.mark.parametrize("rest", [(), ("-wal",)])
+def test_a_log_that_cannot_be_used_is_said(path, locked, tmp_path_factory, rest):
+    """Where nothing can be written, SQLite reads the file alone, and what is only in the log is missing."""
+    with Store(path.with_name("living.db")) as kept:
+        number = kept.number_of(MATCH)
+        for deal in range(20):
+            kept.add(Batch(MATCH, deal, 1), number, played(1))
+        for each in ("", *rest):
+            shutil.copy(f"{kept.path}{each}", f"{path}{each}")
+    kept.path.unlink()
+    locked("folder")
+    out = tmp_path_factory.mktemp("out") / "results.csv"
+    done = command(as_anybody(), "export", path, out)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert 4 * 12 < len(out.read_text().splitlines()) <= 1 + 4 * 20
+    says = (
+        "results.db-wal, which cannot be used in a folder that cannot be written; copy both files elsewhere"
+    )
+    assert (says in done.stderr) == bool(rest)
+
+
 @pytest.mark.parametrize("name", ["a store?mode=rw&x=%41#part.db", "številke 'in' \"črke\".db"])
 def test_any_name_of_a_file_will_do(tmp_path, name):
     with Store(tmp_path / name) as kept:
@@ -537,7 +560,7 @@ def test_a_store_in_a_folder_that_is_not_there(tmp_path):
 
 def test_an_empty_file_becomes_a_store(path):
     path.touch()
-    with pytest.raises(InputError, match="older store version 0; open it once for writing"):
+    with pytest.raises(InputError, match="is empty: there is no result in it yet"):
         Store(path, read_only=True)
     with Store(path) as kept:
         assert kept.rows() == 0
@@ -602,7 +625,7 @@ def version_1(path):
         )
         db.execute("INSERT INTO batch VALUES (7, 0, 2, '[1,2,3,4,5.5,6,7,8]', 1.5, '{}', 'here', '2026')")
         db.execute("INSERT INTO experiment VALUES ('e', 'text', '{\"seed\": 1}')")
-        db.execute(f"PRAGMA application_id = {store._APPLICATION}")
+        db.execute(f"PRAGMA application_id = {storefile._APPLICATION}")
         db.execute("PRAGMA user_version = 1")
         db.commit()
 
@@ -617,10 +640,11 @@ def test_an_older_store_is_brought_up_to_date(path):
         assert kept.scores(7, 10).ravel().tolist() == [1, 2, 3, 4, 5.5, 6, 7, 8]
         assert kept.moves(7, 0, 0) is None
         assert kept.counts(7, 10) == Counts(0, {})
-        assert kept.experiments() == {"e": ("text", {"seed": 1})}
+        assert kept.experiments() == ["e"]
+        assert kept.experiment("e")[:2] == ("text", {"seed": 1})
     assert read(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
     before["batch"] = [(*row, "{}") for row in before["batch"]]
-    before["match"] = [(*row, 0) for row in before["match"]]
+    before["match"] = [(*row, 0, "{}") for row in before["match"]]
     for table, rows in before.items():
         assert read(path, f"SELECT * FROM {table}") == rows
     with Store(path, read_only=True) as kept:
@@ -685,7 +709,7 @@ def test_programs_open_one_store_at_once(path):
 
 
 def test_a_store_that_stays_locked_is_named(path, monkeypatch):
-    monkeypatch.setattr(store, "_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(storefile, "_BUSY_SECONDS", 0.1)
     with Store(path) as kept, closing(sqlite3.connect(path, isolation_level=None)) as other:
         kept.number_of(MATCH)
         other.execute("BEGIN IMMEDIATE")

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from kibitz import games
 from kibitz.testing import CheckFailed, check_agent, check_game, check_hidden
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "high_card.py"
@@ -67,7 +66,7 @@ def test_faults_are_found(fault, tmp_path):
     file = tmp_path / "faulty.py"
     file.write_text(text.replace(right, wrong))
     with pytest.raises(CheckFailed) as failed:
-        check_game(games.load(str(file)), n=3)
+        check_game(str(file), n=3)
     assert name in [check.name for check in failed.value.checks if not check.ok]
 
 
@@ -136,7 +135,7 @@ def test_a_leak_of_slot_order_is_found(tmp_path):
     file = tmp_path / "leaky.py"
     file.write_text(LEAKY)
     with pytest.raises(CheckFailed) as failed:
-        check_game(games.load(str(file)), n=3)
+        check_game(str(file), n=3)
     assert not all(c.ok for c in failed.value.checks if c.name == "a label holds all that is learned")
 
 

@@ -207,10 +207,10 @@ def test_files_are_read_as_text(tmp_path):
     assert load(str(file.with_suffix(".json"))).game.max_plies == 1
     for content in (b"\xff\xfe\x01", b"max\0"):
         file.write_bytes(content)
-        with pytest.raises(ParseError, match="is no text"):
+        with pytest.raises(InputError, match="is no text"):
             load(str(file))
     (tmp_path / "y.tree").mkdir()
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match=r"y\.tree cannot be read: it is a folder; give a tree"):
         load(str(tmp_path / "y.tree"))
 
 
@@ -514,7 +514,7 @@ def test_solve_leaves_out_mirrored_and_less_urgent_moves(tmp_path):
         (["solve", "two-plies", "--algorithm", "alphabet"], 2, "did you mean 'alphabeta'"),
         (["solve", "briskola"], 3, "Briskola hides cards from seat 0"),
         (["solve", "mine.txt"], 3, "mine.txt is no tree: its name must end in .tree or .json"),
-        (["solve", "dir.tree"], 3, "dir.tree is a folder"),
+        (["solve", "dir.tree"], 3, "dir.tree cannot be read: it is a folder"),
         (["tree", "two-plie"], 2, "did you mean 'two-plies'"),
         (["solve", "otello"], 2, "unknown tree or game: 'otello'; did you mean 'othello'"),
         (["solve", "othello:sheets=3"], 2, "unknown option of game othello: 'sheets'"),

@@ -46,8 +46,8 @@ ME, CASUAL, BEGINNER = {}, {"agent": "rule-based"}, {"agent": "random"}
 SERVE = """
 import sys
 from pathlib import Path
-from kibitz.web.app import serve
-from kibitz.web.hosting import Limits
+from kibitz.web.server import serve
+from kibitz.web.limits import Limits
 limits = Limits(window_seconds=float(sys.argv[3]), pace_seconds=0.0, requests_a_second=1000.0)
 serve(Path(sys.argv[2]), "127.0.0.1", int(sys.argv[1]), (), limits)
 """
@@ -342,6 +342,27 @@ def test_two_browsers_at_one_table(visit, server):
     assert "Bob" in status(ann)
     assert "Ann" in status(bob)
     expect(watcher.locator(".status")).to_contain_text("over")
+
+
+def test_the_page_says_who_is_away_and_which_seat_is_open_twice(visit, server):
+    """A seat's link opened any number of connections, and nobody was told; nor who knew the deal."""
+    (first, second), watch = server.table("briskola", [{"name": "Ann"}, {"name": "Bob"}])
+    ann = visit(first)
+    expect(ann.locator("#present")).to_have_text("Bob is away.")
+    expect(ann.locator("#chosen")).to_contain_text("who may know all hands")
+    ann.keyboard.press("l")
+    expect(ann.locator(".hand .opinion").first).to_be_visible(timeout=COMPILED)
+    bob, _, watcher = visit(second), visit(second), visit(watch)
+    expect(ann.locator("#present")).to_have_text("Bob is open in 2 windows.")
+    expect(bob.locator("#present")).to_have_text("Your seat is open in 2 windows.")
+    expect(watcher.locator("#present")).to_have_text("Bob is open in 2 windows.")
+    expect(ann.locator(".hand .opinion").first).to_be_visible()  # advice stays while others come and go
+    bob.close()
+    expect(ann.locator("#present")).to_have_text("")
+    for _ in range(3):
+        visit(second)
+    expect(ann.locator("#present")).to_have_text("Bob is open in 4 windows.")
+    expect(visit(second).locator("[role=alert]")).to_contain_text("close one of them")
 
 
 def test_a_move_that_is_lost_with_the_connection_is_sent_again(visit, server):

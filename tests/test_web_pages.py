@@ -39,8 +39,8 @@ expect.set_options(timeout=30_000)  # a first answer may have to load the solver
 SERVE = """
 import sys
 from pathlib import Path
-from kibitz.web.app import serve
-from kibitz.web.hosting import Limits
+from kibitz.web.server import serve
+from kibitz.web.limits import Limits
 limits = Limits(
     window_seconds=0.06, pace_seconds=0.0, advice_seconds=0.3, review_seconds=0.02, requests_a_second=1000.0
 )

@@ -26,7 +26,7 @@ from kibitz.position import deal  # noqa: E402
 from kibitz.search.advice import Advice, Row  # noqa: E402
 from kibitz.web import messages, thinking  # noqa: E402
 from kibitz.web.app import create_app  # noqa: E402
-from kibitz.web.hosting import Limits  # noqa: E402
+from kibitz.web.limits import Limits  # noqa: E402
 from kibitz.web.tables import Chair, Table  # noqa: E402
 from tests.test_web_tables import GAMES, played_on, redealt  # noqa: E402
 
@@ -403,8 +403,8 @@ def test_an_agent_that_takes_too_long_or_fails_does_not_hold_up_the_game():
 
     async def both():
         view = deal(games.load("briskola"), 7).view()
-        quick, slow = thinking.Thinker(0.1, 1.0), thinking.Thinker(5.0, 1.0)
-        found = [await t.choose(Broken("x", view.game, 0), view, 1, []) for t in (quick, slow)]
+        quick, slow = (thinking.Thinker(Limits(thinking_seconds=seconds)) for seconds in (0.1, 5.0))
+        found = [await t.choose("", Broken("x", view.game, 0), view, 1, []) for t in (quick, slow)]
         for t in (quick, slow):
             t.close()
         return view, found
@@ -422,24 +422,26 @@ def test_a_search_that_nobody_wants_any_more_is_stopped(caplog):
     view = deal(games.load("briskola"), 7).view()
 
     async def cancelled():
-        thinker = thinking.Thinker(600.0, 600.0, threads=1)
+        thinker = thinking.Thinker(Limits(thinking_seconds=600.0, advice_seconds=600.0, threads=1))
         player = thinking.Player("ismcts:time=9m", view.game, view.seat)
-        task = asyncio.create_task(thinker.choose(player, view, 1, []))
+        task = asyncio.create_task(thinker.choose("", player, view, 1, []))
         while player._agent is None:
             await asyncio.sleep(0.01)
         task.cancel()
-        await asyncio.wrap_future(thinker._for_moves.submit(lambda: None))  # there is but one thread
-        advising = asyncio.create_task(anext(thinking.Thought(thinker, "ismcts:time=9m", view, 1).go_on()))
+        await asyncio.wrap_future(thinker._for_moves.submit("", lambda: None))  # there is but one thread
+        advising = asyncio.create_task(
+            anext(thinking.Thought(thinker, "", "ismcts:time=9m", view, 1).go_on())
+        )
         await asyncio.sleep(0.1)
         advising.cancel()
-        await asyncio.wrap_future(thinker._for_advice.submit(lambda: None))
+        await asyncio.wrap_future(thinker._for_advice.submit("", lambda: None))
         thinker.close()
 
     async def limited():
-        thinker = thinking.Thinker(0.3, 0.3, threads=1)
+        thinker = thinking.Thinker(Limits(thinking_seconds=0.3, advice_seconds=0.3, threads=1))
         player = thinking.Player("ismcts:time=9m", view.game, view.seat)
-        move = await thinker.choose(player, view, 1, [])
-        found = [advice async for advice in thinking.Thought(thinker, "ismcts:time=9m", view, 1).go_on()]
+        move = await thinker.choose("", player, view, 1, [])
+        found = [advice async for advice in thinking.Thought(thinker, "", "ismcts:time=9m", view, 1).go_on()]
         thinker.close()
         return move, found
 
@@ -519,12 +521,12 @@ def bombard(client, n, seed):
         for _ in range(50):
             bad = chooser.choice([*seats, watcher])
             text = fuzzed(chooser, bad.position, tokens)
-            if len(text) <= messages.LARGEST_MESSAGE and not is_good(text, bad.position):
+            if len(text) <= Limits.message_characters and not is_good(text, bad.position):
                 bad.socket.send_text(text)
                 sent += 1
         for seat in (*seats, watcher):
             seat.catch_up()
-        stranger.send_text(fuzzed(chooser, {"number": 0}, ["B" * 43])[: messages.LARGEST_MESSAGE])
+        stranger.send_text(fuzzed(chooser, {"number": 0}, ["B" * 43])[: Limits.message_characters])
         assert json.loads(stranger.receive_text())["type"] in ("refused", "pong")
         assert (table.moves, table.events(0)) == (moves, events)
         for seat in bystanders:
@@ -553,12 +555,12 @@ def test_what_is_too_long_or_too_often_ends_the_connection(tmp_path):
     few = Limits(messages_a_second=1.0, burst=5)
     with serving(tmp_path, few) as client:
         seat = Seat(client, new_table(client, "briskola")["seats"]["0"])
-        seat.socket.send_text("x" * (messages.LARGEST_MESSAGE + 1))
+        seat.socket.send_text("x" * (Limits.message_characters + 1))
         with pytest.raises(WebSocketDisconnect) as ended:
             seat.hear()
         assert ended.value.code == 1009
         with client.websocket_connect("/socket") as connection:  # who sits nowhere may study a whole line
-            connection.send_text("x" * (messages.LARGEST_STUDY + 1))
+            connection.send_text("x" * (Limits.study_characters + 1))
             with pytest.raises(WebSocketDisconnect) as ended:
                 connection.receive_text()
             assert ended.value.code == 1009
@@ -652,3 +654,70 @@ def test_tables_are_no_web_code():
         "assert not {'fastapi', 'pydantic', 'starlette', 'uvicorn'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- who is there ---
+
+
+def chairs_of(seat):
+    """Who sits where, by the last update."""
+    seat.catch_up()
+    return [m for m in map(json.loads, seat.raw) if m["type"] == "update"][-1]["chairs"]
+
+
+def test_everybody_is_told_in_how_many_windows_a_seat_is_open(client):
+    """A seat's link opened any number of connections, and nobody was told."""
+    made = new_table(client, "briskola", ["", ""])
+    watcher = Seat(client, made["watch"])
+    assert [chair["connections"] for chair in chairs_of(watcher)] == [0, 0]
+    first = Seat(client, made["seats"]["0"])
+    others = [Seat(client, made["seats"]["1"]) for _ in range(4)]
+    for seat in (first, watcher, *others):
+        assert [chair["connections"] for chair in chairs_of(seat)] == [1, 4]
+    refused = client.closing.enter_context(client.websocket_connect("/socket"))
+    refused.send_text(json.dumps({"type": "join", "token": made["seats"]["1"]}))
+    answer = json.loads(refused.receive_text())
+    assert answer["type"] == "refused"
+    assert "open in 4 windows" in answer["message"]
+    others.pop().close()
+    for _ in range(100):
+        if chairs_of(first)[1]["connections"] == 3:
+            break
+        time.sleep(0.01)
+    assert [chair["connections"] for chair in chairs_of(watcher)] == [1, 3]
+    refused.send_text(json.dumps({"type": "join", "token": made["seats"]["1"]}))  # now there is room
+    assert json.loads(refused.receive_text())["type"] == "welcome"
+    mine = client.post("/api/tables/mine", json={"tokens": [made["watch"]]}).json()
+    assert [chair["connections"] for chair in mine[0]["chairs"]] == [1, 4]
+
+
+def test_who_comes_and_goes_does_not_interrupt_advice(client):
+    made = new_table(client, "briskola", ["", ""])
+    first = Seat(client, made["seats"]["0"])
+    first.send(type="advise", on=True, agent="random")
+    while first.hear()["type"] != "advice":
+        pass
+    for _ in range(3):
+        Seat(client, made["seats"]["1"]).close()
+    time.sleep(0.1)
+    first.catch_up()
+    assert len(first.advice) == 1
+
+
+def test_everybody_is_told_whether_the_deal_was_chosen(tmp_path):
+    """Whoever opens a table may choose the number of the deal, and so know all hands."""
+    seats = [{"name": "a"}, {"name": "b"}]
+    ways = [{}, {"seed": "7"}, {"start": {"seed": "7"}}, {"start": {"position": "7"}}]
+    for number, wanted in enumerate(ways):
+        chosen = bool(wanted)
+        folder = tmp_path / str(number)
+        with serving(folder) as client:
+            made = client.post("/api/tables", json={"game": "briskola", "seats": seats, **wanted}).json()
+            for token in (made["seats"]["1"], made["watch"]):
+                assert Seat(client, token).welcome["deal_chosen"] is chosen
+        with serving(folder) as client:  # after a restart
+            assert Seat(client, made["watch"]).welcome["deal_chosen"] is chosen
+        (path,) = folder.glob("*.jsonl")  # as older records are
+        path.write_text(path.read_text().replace(f'"deal_chosen": {json.dumps(chosen)}, ', ""))
+        with serving(folder) as client:
+            assert Seat(client, made["watch"]).welcome["deal_chosen"] is ("start" in wanted)

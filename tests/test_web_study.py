@@ -17,10 +17,11 @@ from kibitz.arena.store import Store
 from kibitz.errors import IllegalMove, InputError, KibitzError, ParseError, Unsupported
 from kibitz.experiments import read as read_experiment
 from kibitz.experiments import run as run_experiment
+from kibitz.games.bridge.claims import Claim
 from kibitz.games.bridge.files import board_of, write_lin, write_pbn
 from kibitz.position import deal
 from kibitz.web import lines
-from kibitz.web.hosting import Limits
+from kibitz.web.limits import Limits
 from kibitz.web.lines import Line
 from kibitz.web.tables import WATCHER, Start, Table, Tables, Wish
 from tests.test_web_server import QUICK, Seat, new_table, play_on, serving
@@ -218,9 +219,10 @@ def test_judging_ends_when_it_is_not_wanted_any_more(client):
     student.ask("pong", type="ping")
     thinker = client.app.state.host.thinker
     deadline = time.monotonic() + 30
-    while thinker._for_advice._work_queue.qsize() and time.monotonic() < deadline:
+    pool = thinker._for_advice
+    while pool._waiting and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert thinker._for_advice._work_queue.qsize() == 0
+    assert not pool._waiting
 
 
 def test_worlds_agree_with_what_the_mover_saw(client):
@@ -474,18 +476,15 @@ def test_against_agents_a_move_is_taken_back_at_once(client):
     assert seat.position["over"]
 
 
-def test_tricks_are_claimed_and_agents_look_at_what_they_see():
+def test_tricks_are_claimed_and_judged_by_what_the_claimer_sees():
     """South holds all aces, kings and queens: nobody can doubt it, and 14 tricks there are not."""
     position = "N:432.432.432.5432 765.765.765.9876 AKQ.AKQ.AKQ.AKQJ JT98.JT98.JT98.T"
-    from kibitz.games.bridge.claims import holds
-
     table = Table("t", "bridge", 1, people("bridge"), Start(position=position))
     table.play(
         3, "10♠" if "10♠" in str(table.position(3)["moves"]) else table.position(3)["moves"][0]["text"]
     )
-    for seat in (1, 3):
-        assert holds(table.state, seat, 2, 13, 5, 1)  # the claimer shows his hand
-        assert not holds(table.state, seat, (seat + 2) % 4, 1, 5, 1)
+    assert Claim(table.seen_by(2), 13, seed=1).holds()
+    assert not Claim(table.seen_by(1), 13, seed=1).holds()
     with pytest.raises(IllegalMove):
         table.ask(Wish("claim", 2, 14))
     with pytest.raises(Unsupported):
@@ -545,7 +544,7 @@ def test_old_tables_are_removed(tmp_path):
         for made in (old, used):
             path = made.table.file.path
             os.utime(path, (time.time() - 100 * 86_400,) * 2)
-        assert tables.remove_old(90, [used.table.name]) == 1
+        assert tables.remove_old(90, 90, [used.table.name]) == 1
         assert len(tables) == 2
         assert tables.place(old.seats[0]) is None
         assert tables.place(new.seats[0]) is not None

@@ -10,7 +10,16 @@ import pytest
 from kibitz import games
 from kibitz.agents import make_agent
 from kibitz.arena.play import play_game
-from kibitz.errors import BadOption, IllegalMove, InputError, ParseError, UnknownName, Unsupported, Unwritable
+from kibitz.errors import (
+    BadOption,
+    IllegalMove,
+    InputError,
+    ParseError,
+    UnknownName,
+    Unsupported,
+    Untrusted,
+    Unwritable,
+)
 from kibitz.games.mini_tichu.rules import MiniTichu
 from kibitz.games.tichu.rules import Tichu
 from kibitz.position import State
@@ -124,7 +133,7 @@ def test_what_may_not_sit_at_a_table(tables):
         ("briskola", [Chair("a"), Chair("b", "ismcts:10_000_000")], BadOption),
         ("briskola", [Chair("a"), Chair("b", "ismcts:100,threads=200")], BadOption),
         ("briskola", [Chair("a"), Chair("b", "ismcts:time=5m")], BadOption),
-        ("briskola", [Chair("a"), Chair("b", "ismcts:100,belief=counters,learned=secrets.npz")], BadOption),
+        ("mini-tichu", [Chair("a", "ismcts:9,belief=counters,learned=secrets.npz")] * 4, Untrusted),
         ("briskola", [Chair("a"), Chair("b", "cheating-alphabeta")], Unsupported),
     ):
         with pytest.raises(error):

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,12 @@ pytest.importorskip(
 
 from kibitz import games
 from kibitz.errors import KibitzError
+from kibitz.games.bridge.rules import Bridge
 from kibitz.web import messages
-from kibitz.web.hosting import Connection, Host, Limits
-from kibitz.web.tables import WATCHER, NewTable, Table, Tables
+from kibitz.web.hosting import Connection, Host
+from kibitz.web.limits import Limits
+from kibitz.web.pace import Pace
+from kibitz.web.tables import WATCHER, Chair, NewTable, Start, Table, Tables, Wish
 from tests.test_web_tables import GAMES, everything, people, played_on, redealt
 
 LIMITS = Limits(window_seconds=0.0, pace_seconds=0.0, unsent=10**9, advice_seconds=0.1, review_seconds=0.01)
@@ -118,11 +122,11 @@ async def traffic(folder, game, seed, twin, moves, seat):
         return [[names.sub("", text) for text in clients[o].raw] for o in (seat, WATCHER)]
 
 
-async def until(is_so):
-    for _ in range(100_000):
+async def until(is_so, pause=0.0):
+    for _ in range(100_000 if pause == 0 else int(20 / pause)):
         if is_so():
             return
-        await asyncio.sleep(0)
+        await asyncio.sleep(pause)
     raise AssertionError("it does not come")
 
 
@@ -166,6 +170,308 @@ def test_the_audit_finds_a_leak(tmp_path, monkeypatch):
 @pytest.mark.parametrize("game", GAMES)
 def test_no_byte_that_is_sent_depends_on_what_a_seat_cannot_see_at_length(game, tmp_path):
     assert audit(tmp_path, game, 60, 10**6) >= 400
+
+
+# --- claims ---
+
+SOLID = "N:432.432.432.5432 765.765.765.9876 AKQ.AKQ.AKQ.AKQJ JT98.JT98.JT98.T"
+"""South takes all tricks, whoever holds the other cards."""
+
+
+@contextlib.asynccontextmanager
+async def bridge_table(folder, people_at, hands=None, start=None):
+    """A table of Bridge with people at some seats, and a watcher; at the others agents, which do not move."""
+    chairs = [Chair("", "" if seat in people_at else "random") for seat in range(4)]
+    async with hosting(folder) as host:
+        made = host.tables.create("bridge", chairs, 1, start)
+        table = made.table
+        if hands is not None:
+            table.state.record.hands[:] = hands
+        table.tasks = list
+        host.tables.table = lambda name: table
+        clients = {seat: await Client(host, token).join() for seat, token in made.seats.items()}
+        clients[WATCHER] = await Client(host, made.watch).join()
+        yield host, table, clients
+        for client in clients.values():
+            client.connection.leave()
+
+
+def begun(seed, plies):
+    """A deal after so many random moves."""
+    chooser, table = random.Random(seed), Table("", "bridge", seed, people("bridge"))
+    for _ in range(plies):
+        table.play(table.state.mover, chooser.choice(table.state.legal_moves()))
+    return table
+
+
+def twin_hands(state, seat, also, seed):
+    """The first hands of another deal that a seat cannot tell from this one, nor one that sees its hand."""
+    view = state.view(seat)
+    view.record.hands[also] = state.record.hands[also]
+    world = view.world(seed).record
+    return [int(hand) | int(gone) for hand, gone in zip(world.hands, world.gone, strict=True)]
+
+
+def first_hands(state):
+    return [int(hand) | int(gone) for hand, gone in zip(state.record.hands, state.record.gone, strict=True)]
+
+
+async def is_accepted(folder, hands, moves, seat, tricks):
+    """Whether the agents accept a claim after these moves; partner is a person, who agrees."""
+    async with bridge_table(folder, (seat, (seat + 2) % 4), hands) as (_, table, clients):
+        for move in moves:
+            table.play(table.state.mover, move)
+        await clients[seat].say({"type": "claim", "tricks": tricks})
+        await clients[(seat + 2) % 4].say({"type": "answer", "agree": True})
+        await until(lambda: table.wish is None, 0.001)
+        return table.is_over
+
+
+def largest_accepted(folder, hands, moves, seat, left):
+    """The largest claim that agents accept: each is tried at a table of its own."""
+    low, high = 0, left
+    while low < high:
+        middle = (low + high + 1) // 2
+        good = asyncio.run(is_accepted(folder / str(middle), hands, moves, seat, middle))
+        low, high = (middle, high) if good else (low, middle - 1)
+    return low
+
+
+def told_apart(folder, pairs, plies):
+    """Of so many pairs of deals that declarer cannot tell apart, those that the defenders' answers do."""
+    found = []
+    for seed in range(pairs):
+        table = begun(seed, plies)
+        twin = twin_hands(table.state, 2, 2, seed)
+        left = int(table.state.record.left)
+        largest = [
+            largest_accepted(folder / f"{seed}-{i}", hands, table.moves, 2, left)
+            for i, hands in enumerate((first_hands(table.state), twin))
+        ]
+        if largest[0] != largest[1]:
+            found.append((seed, *largest))
+    return found
+
+
+def test_the_largest_claim_that_agents_accept_tells_no_hidden_card(tmp_path):
+    """Claims told hidden cards: agents answered them by their own hands."""
+    assert told_apart(tmp_path, 12, 9) == []
+
+
+@pytest.mark.soak
+def test_the_largest_claim_that_agents_accept_tells_no_hidden_card_after_the_lead(tmp_path):
+    assert told_apart(tmp_path, 12, 1) == []
+
+
+async def traffic_of_claims(folder, hands, moves, claimer, other, first):
+    """All that is sent to who claims in every trick, to another person, who refuses, and to a watcher."""
+    async with bridge_table(folder, (claimer, other), hands) as (_, table, clients):
+        agents = {0, 1, 2, 3} - {claimer, other}
+        sizes = []
+        for ply, move in enumerate((*moves, None)):
+            left = int(table.state.record.left)
+            if ply % 4 == (first + left) % 4 or move is None:
+                sizes.append((first + 3 * (13 - left)) % (left + 1))
+                await clients[claimer].say({"type": "claim", "tricks": sizes[-1]})
+                await until(lambda: table.wish is None or table.wish.agreed >= agents, 0.001)
+                if table.wish is not None:
+                    await clients[other].say({"type": "answer", "agree": False})
+                assert table.wish is None
+            if move is not None:
+                table.play(table.state.mover, move)
+                clients[claimer].connection.session.changed()
+        for client in clients.values():
+            client.hear()
+        name = re.compile(r'"table":"[0-9a-f]*"')
+        sent = {seat: [name.sub("", text) for text in client.raw] for seat, client in clients.items()}
+        return sent, sizes
+
+
+def audit_of_claims(folder, pairs, most):
+    """Compare the traffic of deals that neither the claimer nor the other person can tell apart.
+
+    Every seat but dummy claims. After the lead the other one is dummy, for everybody else knows all hands as
+    soon as one is shown; before the lead it is any seat.
+    """
+    compared, sizes = 0, set()
+    for number in range(pairs):
+        claimer = (2, 1, 3)[number % 3]
+        plies = 0 if number % 4 == 3 else 1 + 7 * number % most
+        others = [seat for seat in range(4) if seat != claimer] if plies == 0 else [0]
+        other = others[number % len(others)]
+        table = begun(number, plies)
+        twin = twin_hands(table.state, claimer, other, number)
+        truth = first_hands(table.state)
+        assert (twin[claimer], twin[other]) == (truth[claimer], truth[other])
+        sent = [
+            asyncio.run(
+                traffic_of_claims(folder / f"{number}-{i}", hands, table.moves, claimer, other, number)
+            )
+            for i, hands in enumerate((truth, twin))
+        ]
+        assert sent[0] == sent[1], f"claims of seat {claimer}, deal {number}: they tell of hidden cards"
+        compared += sum(map(len, sent[0][0].values()))
+        sizes |= set(sent[0][1])
+    return compared, sizes
+
+
+def test_no_byte_that_is_sent_about_claims_depends_on_hidden_cards(tmp_path):
+    """Claims told hidden cards: agents answered them by their own hands."""
+    compared, sizes = audit_of_claims(tmp_path, 14, 40)
+    assert compared > 500
+    assert sizes >= set(range(12))
+
+
+@pytest.mark.soak
+def test_no_byte_that_is_sent_about_claims_depends_on_hidden_cards_at_length(tmp_path):
+    assert audit_of_claims(tmp_path, 150, 44)[0] > 5_000
+
+
+@pytest.mark.parametrize("end", ["move", "withdraw", "leave", "another claim"])
+def test_a_claim_that_is_not_wanted_any_more_is_not_solved_further(end, tmp_path, monkeypatch):
+    """Superseded claims were still solved, world by world, on the threads that all share."""
+    solved = []
+
+    def slowly(game, states):
+        for _ in states:
+            solved.append(1)
+            time.sleep(0.01)
+            yield [13.0]
+
+    monkeypatch.setattr(Bridge, "exact_values", slowly)
+
+    async def superseded():
+        async with bridge_table(tmp_path, (1, 2)) as (_, table, clients):
+            table.play(3, table.state.legal_moves()[0])
+            await clients[2].say({"type": "claim", "tricks": 0})
+            await until(lambda: solved, 0.001)
+            if end == "move":
+                move = {
+                    "type": "play",
+                    "number": len(table.events(2)),
+                    "move": str(table.state.legal_moves()[0]),
+                }
+                await clients[2].say(move)
+            elif end == "withdraw":
+                await clients[2].say({"type": "answer", "agree": False})
+            elif end == "leave":
+                clients[2].connection.leave()
+            else:
+                await clients[1].say({"type": "claim", "tricks": 13})
+            assert table.wish is None or table.wish.seat == 1
+            await until(lambda: table.wish is None, 0.001)
+            before = len(solved)
+            await asyncio.sleep(0.1)
+            return before, len(solved)
+
+    before, after = asyncio.run(superseded())
+    assert after <= before + 1
+    assert after < 10
+
+
+def test_a_seat_claims_once_in_a_trick(tmp_path):
+    """300 claims of one seat were all answered; and a restart must not allow another one."""
+
+    async def claims():
+        async with bridge_table(tmp_path, (1, 2)) as (host, table, clients):
+            for move in begun(1, 1).moves:
+                table.play(table.state.mover, move)
+            claim = {"type": "claim", "tricks": 13}
+            answers = []
+            for seat in (2, 2, 1):
+                said = await clients[seat].say(claim)
+                answers.append([a["message"] for a in said if a["type"] == "refused"])
+                await until(lambda: table.wish is None, 0.001)
+            again = Tables.table(host.tables, table.name)
+            with pytest.raises(KibitzError, match="already"):
+                again.ask(Wish("claim", 2, 3))
+            while table.state.record.left == 13:
+                table.play(table.state.mover, table.state.legal_moves()[0])
+            answers.append(await clients[2].say({"type": "claim", "tricks": 12}))
+            assert answers[0] == answers[2] == []
+            assert "claimed in this trick already" in answers[1][0]
+            assert not [a for a in answers[3] if a["type"] == "refused"]
+
+    asyncio.run(claims())
+
+
+def test_people_answer_a_claim_by_themselves(tmp_path):
+    """Agents agree with one word; a person at another seat may still refuse, or let an agent answer."""
+
+    async def claims(last_word):
+        start = Start(position=SOLID)
+        async with bridge_table(tmp_path / last_word["type"], (0, 2), start=start) as (_, table, clients):
+            table.play(3, table.state.legal_moves()[0])
+            clients[2].hear()
+            await clients[2].say({"type": "claim", "tricks": 13})
+            await until(lambda: len(table.wish.agreed) == 3, 0.001)
+            wishes = [m["wish"] for m in clients[2].hear() if m["type"] == "update"]
+            assert [wish["agreed"] for wish in wishes] == [[1, 2, 3]]  # all agents at once
+            assert not table.is_over
+            await clients[0].say(last_word)
+            return table.is_over
+
+    assert asyncio.run(claims({"type": "answer", "agree": True}))
+    assert asyncio.run(claims({"type": "hand_over", "agent": "random"}))
+
+
+# --- the time that a move takes ---
+
+
+def test_a_forced_move_takes_as_long_as_free_ones(tmp_path):
+    """A move without a choice was made at once, a free one took as long as the agent thought."""
+    early, late = 0.01, 0.05
+
+    async def choose(client, player, view, seed, labels, in_window=False):
+        moves = view.legal_moves()
+        if len(moves) > 1:
+            await asyncio.sleep(early if int(view.record.left) > 7 else late)
+        return moves[0]
+
+    async def times():
+        chairs = [Chair("", "random") for _ in range(4)]
+        async with hosting(tmp_path) as host:
+            host.thinker.choose = choose
+            table = host.tables.create("bridge", chairs, 8).table
+            host.tables.table = lambda name: table
+            forced, free, last = [], [], time.perf_counter()
+            play = table.play
+
+            def timed(seat, move):
+                nonlocal last
+                now = time.perf_counter()
+                decisions = forced if len(table.state.legal_moves()) == 1 else free
+                decisions.append((int(table.state.record.left), now - last))
+                last = now
+                play(seat, move)
+
+            table.play = timed
+            session = await host._session("", table.name)
+            await until(lambda: table.is_over, 0.001)
+            session._task.cancel()
+            return forced, free
+
+    forced, free = asyncio.run(times())
+    assert len(free) > 20
+    assert min(seconds for left, seconds in forced if left > 8) >= 0.9 * early
+    assert min(seconds for left, seconds in forced if left < 6) >= 0.9 * late
+    assert np.median([seconds for left, seconds in forced if left > 8]) < late
+
+
+def test_times_of_forced_moves_are_those_of_the_nearest_decisions():
+    pace = Pace()
+    assert pace.draw("briskola", "random", 3) == 0.0
+    for game in range(3):
+        for ply in range(40):
+            pace.note("briskola", "random", ply, 100.0 * game + ply)
+    assert {pace.draw("briskola", "random", 0) % 100 for _ in range(200)} == {0.0, 1.0, 2.0}
+    drawn = {pace.draw("briskola", "random", 20) for _ in range(500)}
+    assert len(drawn) == 8  # not always one of them
+    assert {seconds % 100 for seconds in drawn} == {19.0, 20.0, 21.0}
+    assert pace.draw("briskola", "ismcts:50", 20) == pace.draw("bridge", "random", 20) == 0.0
+    for number in range(2000):
+        pace.note("briskola", f"ismcts:{number}", 1, 1.0)
+    assert len(pace._taken) == 500  # strings of agents come from visitors
 
 
 # --- bad traffic ---

@@ -6,6 +6,7 @@ of nine interleaved ratios is given, with their range.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import shutil
@@ -23,10 +24,12 @@ import numpy as np
 from kibitz import games, gpu
 from kibitz.agents import make_agent
 from kibitz.errors import Unsupported
-from kibitz.kernel import component, entry
+from kibitz.kernel import component, entry, kernel
 from kibitz.position import deal
+from kibitz.protocol import MOST_EVENTS
 from kibitz.rng import U, mixed, stream
 from kibitz.search.objective import Habit, play_out
+from kibitz.trial import not_over
 
 ROUNDS = 9
 SEARCH_ITERATIONS = 5000
@@ -36,26 +39,40 @@ C_FLAGS = (("-O2",), ("-O3", "-march=native"))
 Progress = Callable[[int, int], None]
 
 
+@kernel
+def play_through(game, policy, state, moves, most, rng):
+    """Deal and play a whole game. Returns how many of `most` moves are left; below 0: it has no end."""
+    left = most
+    for _ in range(most + MOST_EVENTS):
+        if game.is_over(state):
+            break
+        game.deal(state, rng)
+        left = play_out(game, policy, state, moves, left, rng)
+    return left if game.is_over(state) else -1
+
+
 @entry
-def random_games(game, policy, n, position, moves, out, totals, rng):
-    """Deal and play `n` random games; the scores are added to `totals`."""
+def random_games(game, policy, n, most, position, moves, out, totals, rng):
+    """Deal and play `n` random games; the scores are added to `totals`. Whether all ended in `most` moves."""
     for _ in range(n):
         position[0] = position[1]  # nothing dealt yet
-        while not game.is_over(position[0]):
-            game.deal(position[0], rng)
-            play_out(game, policy, position[0], moves, rng)
+        if play_through(game, policy, position[0], moves, most, rng) < 0:
+            most = -1  # no further game makes a move; another way out of the loop would slow it
         game.returns(position[0], out)
         for seat in range(game.seats):
             totals[seat] += out[seat]
+    return most >= 0
 
 
 @entry
-def playouts_from(game, policy, n, start, position, moves, out, rng):
-    """Play `n` random games on from a position."""
+def playouts_from(game, policy, n, most, start, position, moves, out, rng):
+    """Play `n` random games on from a position; whether all ended within `most` moves."""
     for _ in range(n):
         position[0] = start[0]
-        play_out(game, policy, position[0], moves, rng)
+        if play_out(game, policy, position[0], moves, most, rng) < 0:
+            return False
         game.returns(position[0], out)
+    return True
 
 
 def _playouts(game: Any, n: int, start: int, interpreted: bool = False) -> tuple[float, list[float]]:
@@ -65,15 +82,17 @@ def _playouts(game: Any, n: int, start: int, interpreted: bool = False) -> tuple
     out, totals = np.zeros(game.seats), np.zeros(game.seats)
     rng = stream(start)
     began = time.perf_counter()
-    run(game, Habit(0.0), n, position, moves, out, totals, rng)
+    if not run(game, Habit(0.0), n, game.max_plies, position, moves, out, totals, rng):
+        raise not_over(game)
     return time.perf_counter() - began, totals.tolist()
 
 
 @component
 class RandomGames(NamedTuple):
-    """The task of a lane: some random games, their scores added up."""
+    """The task of a lane: some random games, their scores added up; NaN, if one is not over in time."""
 
     policy: Any
+    most: int
 
     def lane(task, game, number, scratch, data):
         start, each, blank, totals = data
@@ -83,12 +102,10 @@ class RandomGames(NamedTuple):
             totals[number, seat] = 0.0
         for _ in range(each):
             scratch.position[0] = blank[0]
-            while not game.is_over(state):
-                game.deal(state, rng)
-                play_out(game, task.policy, state, scratch.moves, rng)
+            left = play_through(game, task.policy, state, scratch.moves, task.most, rng)
             game.returns(state, scratch.values)
             for seat in range(game.seats):
-                totals[number, seat] += scratch.values[seat]
+                totals[number, seat] += scratch.values[seat] if left >= 0 else math.nan
 
 
 LANES = 1 << 20
@@ -109,7 +126,10 @@ def bench_gpu(spec: str, seconds: float, progress: Progress) -> dict[str, Any]:
     def play(start: int, lanes: int, each: int, on_gpu: bool) -> tuple[float, Any]:
         totals = np.zeros((lanes, game.seats))
         data = (np.int64(start), np.int64(each), blank)
-        took = gpu.run(game, RandomGames(Habit(0.0)), lanes, data, (totals,), on_gpu, fixed=True)
+        task = RandomGames(Habit(0.0), game.max_plies)
+        took = gpu.run(game, task, lanes, data, (totals,), on_gpu, fixed=True)
+        if np.isnan(totals).any():
+            raise not_over(game)
         return took, totals
 
     few = 1 << 8
@@ -138,7 +158,7 @@ def bench_gpu(spec: str, seconds: float, progress: Progress) -> dict[str, Any]:
     result["core"] = spread(core)
     if device.is_there:
         result |= {"lanes": spread(fast), "whole": spread(whole), "ratio": spread(ratios)}
-        result["program"] = gpu.facts(game, RandomGames(Habit(0.0)))
+        result["program"] = gpu.facts(game, RandomGames(Habit(0.0), game.max_plies))
     return result
 
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kibitz.errors import ParseError
+from kibitz.errors import ParseError, quoted
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,22 @@ class Deck:
 
     def parse(self, text: str) -> int:
         """The card that people mean by `text`, short or long, in any case, with or without accents."""
-        words = [word for word in re.findall(r"\d+|[^\W\d_]+", _plain(text)) if word not in _OF]
+        words = [word for word in re.findall(r"[0-9]+|[a-z]+", _plain(text[:_LONGEST])) if word not in _OF]
         if len(words) == 1:  # rank and suit in one word: "kc", "asb"
             words = [words[0][:-1], words[0][-1:]]
-        if len(words) == 2:
+        if len(words) == 2 and len(text) <= _LONGEST:
             rank, suit = _find(words[0], self.ranks), _find(words[1], self.suits)
             if rank is not None and suit is not None:
                 return suit * len(self.ranks) + rank
         raise ParseError(
-            f"'{text}' is no card; write rank and suit, such as "
+            f"{quoted(text)} is no card; write rank and suit, such as "
             f"'{self.text(self.size - 1)}' or '{self.name(self.size - 1)}' "
             f"(ranks {_list(self.ranks)}; suits {_list(self.suits)})"
         )
 
 
+_LONGEST = 100
+"""Letters of a card in words, and more: to take the accents off a long text can take very long."""
 _OF = {"di", "of", "od", "de"}
 
 

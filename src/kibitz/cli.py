@@ -7,9 +7,7 @@ import math
 import os
 import shlex
 import shutil
-import signal
 import sys
-import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kibitz import __version__
-from kibitz.errors import BadOption, KibitzError, Unwritable
+from kibitz import __version__, ending, showing, specs
+from kibitz.errors import BadOption, KibitzError, Unwritable, quoted
 
 if TYPE_CHECKING:
     from kibitz.terminal import Story
@@ -31,6 +29,9 @@ app = typer.Typer(
     help="Card games: play, search, measure. Games and agents are strings, such as "
     "'briskola:seats=4' and 'ismcts:5000,c=0.7'; `kibitz games` and `kibitz agents` list them.",
 )
+
+_MOST = 10**9
+"""Games, moves: more than anybody waits for, and far from what 64 bits cannot hold."""
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
@@ -51,6 +52,12 @@ StoreOption = Annotated[
     Path | None, typer.Option("--store", help="Where results are kept; the user's data folder, if not said.")
 ]
 StoreArgument = Annotated[Path | None, typer.Argument(help="A store; the user's own, if not said.")]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Run the files that the data names; they are listed first. Without it, none runs."
+    ),
+]
 Moves = Annotated[bool, typer.Option("--moves", help="Keep the moves of every game too.")]
 GameArgument = Annotated[
     str, typer.Argument(help="A game, such as briskola, briskola:seats=4 or my_game.py.")
@@ -72,6 +79,22 @@ def _finite(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
+def _allow(files: dict[str, frozenset[str]]) -> None:
+    """List the files that data name, then let them run; one that has changed since is refused."""
+    from kibitz import trust
+
+    digests = {file: trust.digest(file) for file in files}
+    for file, recorded in files.items():
+        about = "no such file" if not digests[file] else f"sha256 {digests[file][:16]}…"
+        about += ", as recorded" if digests[file] in recorded else ""
+        _warn(f"--trust: {file} ({about})")
+    if not files:
+        _warn("--trust: the data names no file")
+    for file, recorded in files.items():
+        if digests[file]:
+            trust.allow_file(file, recorded)
+
+
 def _story() -> Story:
     """Tell on standard error what happens while one waits."""
     from kibitz import kernel, terminal
@@ -88,8 +111,11 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    is_terminal = sys.stdout.isatty()
-    console = Console(highlight=False, markup=False, emoji=False, width=None if is_terminal else 140)
+    columns, *rows = [list(map(showing.in_one_line, line)) for line in (columns, *rows)]
+    out, is_terminal = showing.as_it_was(sys.stdout), sys.stdout.isatty()
+    console = Console(
+        file=out, highlight=False, markup=False, emoji=False, width=None if is_terminal else 140
+    )
     cells = [max([0, *map(len, column)]) for column in zip(*rows, strict=True)] or [0] * len(columns)
 
     def width(headings: list[list[str]]) -> int:
@@ -100,7 +126,7 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
         headings = [wrap(column, max(12, n)) or [""] for column, n in zip(columns, cells, strict=True)]
     if not is_terminal:
         console.width = max(console.width, width(headings))
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=showing.visible(title) or None, title_justify="left", box=None, pad_edge=False)
     table.add_column(columns[0], overflow="fold", vertical="bottom")
     for column, lines in zip(columns[1:], headings[1:], strict=True):
         justify: Literal["left", "right"] = "left" if column == "verdict" else "right"
@@ -229,6 +255,16 @@ def serve(
         Path | None,
         typer.Option(help="The store that the laboratory shows; your own, if only this computer can look."),
     ] = None,
+    games: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Games of your own to play beside the installed ones: my_game.py; visitors name no files."
+        ),
+    ] = None,
+    proxy: Annotated[
+        str,
+        typer.Option(help="The address of a web server in front of this one that tells who the clients are."),
+    ] = "",
     pause: Annotated[
         float,
         typer.Option(min=0.1, max=60.0, help="Seconds after a play in which a bomb can be played (Tichu)."),
@@ -238,28 +274,38 @@ def serve(
 
     Example: kibitz serve --port 8477
     """
+    from kibitz import games as room
     from kibitz.arena.store import default_store
     from kibitz.errors import MissingExtra
 
     try:
-        from kibitz.web import app as web
-        from kibitz.web.hosting import Limits
+        from kibitz.web import server
+        from kibitz.web.limits import Limits
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "kibitz":
             raise
         raise MissingExtra("The table in the browser", "web") from error
     _story()
+    for file in games or ():
+        if not specs.is_file(file):
+            raise BadOption(
+                f"'{file}' is not a file of a game, such as my_game.py; installed games need not be named"
+            )
+        room.make_known(file)
     is_private = host in ("127.0.0.1", "::1", "localhost")
     shown = store or (default_store() if is_private else None)
     limits = Limits(window_seconds=pause)
-    web.serve(folder or default_store().parent / "tables", host, port, tuple(name or ()), limits, shown)
+    tables = folder or default_store().parent / "tables"
+    server.serve(tables, host, port, tuple(name or ()), limits, shown, proxy)
 
 
 @app.command()
 def match(
     game: GameArgument,
     agents: Annotated[list[str], typer.Argument(help="One agent per seat or team; the last fills the rest.")],
-    n_games: Annotated[int, typer.Option("--games", help="Games, rounded up to whole deals.")] = 100,
+    n_games: Annotated[
+        int, typer.Option("--games", max=_MOST, help="Games, rounded up to whole deals.")
+    ] = 100,
     seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one, if not said.")] = None,
     until_decided: Annotated[
@@ -354,7 +400,7 @@ def advise(
     loaded = room.load(game)
     state = read_position(loaded, position)
     if state.is_over:
-        raise ParseError(f"the game '{position}' is over: there is nothing to advise")
+        raise ParseError(f"the game {quoted(position)} is over: there is nothing to advise")
     if knowing:
         state.game.note(state.record, knowing)
     asked = agent or ("expert" if loaded.expert else "ismcts:10000")
@@ -382,7 +428,9 @@ SearchArgument = Annotated[
 SearchPosition = Annotated[
     str, typer.Argument(help="In a game: the deal and the moves so far, '0: e3 d3'; the start, if not said.")
 ]
-Depth = Annotated[int | None, typer.Option(min=1, help="Moves to look ahead; to the end, if not said.")]
+Depth = Annotated[
+    int | None, typer.Option(min=1, max=_MOST, help="Moves to look ahead; to the end, if not said.")
+]
 Algorithm = Annotated[
     list[str] | None, typer.Option(help="Only this one; repeat it. All that fit, if not said.")
 ]
@@ -426,7 +474,7 @@ def solve(
     Example: kibitz solve two-plies
     """
     options = (depth, algorithm, quiet, decided, keep, keep_from, nodes, time, is_open)
-    if game.partition(":")[0] == "bridge" and not any(options):
+    if specs.split(game)[0] == "bridge" and not any(options):
         _solve_bridge(game, position, as_json)
         return
     from kibitz.search import solver
@@ -539,6 +587,7 @@ def convert(
         ),
     ],
     out: Annotated[Path, typer.Argument(help="The file to write: one of these, or .svg for a hand diagram.")],
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Write boards of bridge and records of games in another notation, or draw a board.
@@ -548,7 +597,7 @@ def convert(
     from kibitz.adapters import sequences
 
     _must_be_writable(out)
-    games = sequences.convert(source, out)
+    games = sequences.convert(source, out, _allow if trust else None)
     if as_json:
         _document("convert", {"boards": games, "file": str(out)})
     else:
@@ -600,13 +649,18 @@ def reproduce(
 def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> None:
     """What there is, whether it was run, and what it costs."""
     from kibitz import experiments
-    from kibitz.arena.store import Store, default_store
+    from kibitz.arena.store import default_store
 
     path = store or default_store()
     known = {}
     if path.exists():
-        with Store(path, read_only=True) as opened:
-            known = {result.name: result for result in experiments.results(opened, unreadable=_warn)}
+        with _open_to_read(path) as opened:
+            for e in wanted:
+                if e.name in opened.experiments(_warn):
+                    try:
+                        (known[e.name],) = experiments.results(opened, [e.name])
+                    except KibitzError as error:
+                        _warn(f"{e.name} in {path} cannot be read: {error}")
     cores = os.cpu_count() or 1
     found = []
     for e in wanted:
@@ -688,7 +742,7 @@ def _run_experiments(
 
 
 def _warn(text: str) -> None:
-    print(f"kibitz: {text}", file=sys.stderr)
+    print(f"kibitz: {showing.in_one_line(text)}", file=sys.stderr)
 
 
 def _check_size(scale: float | None, quick: bool) -> None:
@@ -753,6 +807,16 @@ def _answer(kind: str, results: list[Any], out: Path | None, as_json: bool) -> N
         _print_results(results)
 
 
+def _open_to_read(path: Path) -> Any:
+    """A store to look at; whatever it lacks is said."""
+    from kibitz.arena.store import Store
+
+    store = Store(path, read_only=True)
+    if store.incomplete:
+        _warn(store.incomplete)
+    return store
+
+
 def _duration(seconds: float) -> str:
     """A time as people say it."""
     if seconds < 90:
@@ -780,6 +844,7 @@ def run_experiment(
     store: StoreOption = None,
     moves: Moves = False,
     out: Annotated[Path | None, typer.Option(help="Also write a page with figures.")] = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment: play what is not yet in the store, then answer its questions.
@@ -788,7 +853,7 @@ def run_experiment(
     """
     from kibitz import experiments
 
-    experiment = experiments.read_file(file)
+    experiment = experiments.read_file(file, _allow if trust else None)
     if dry_run:
         _check_size(scale, quick)
         experiment = replace(experiment, is_quick=quick)
@@ -811,7 +876,7 @@ def _dry_run(
     if jobs is not None and jobs < 1:
         raise BadOption(f"{jobs} jobs cannot work; give at least 1")
     story = _story()
-    with Store(path, read_only=True) if path.exists() else Store() as opened:
+    with _open_to_read(path) if path.exists() else Store() as opened:
         found = experiments.dry_run(experiment, opened, factor, seed, story.progress("probe"))
     story.close()
     workers = jobs or os.cpu_count() or 1
@@ -879,6 +944,7 @@ def report_store(
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Markdown, on standard output or to --out.")
     ] = False,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Make one page of all experiments in a store: questions, tables, figures, commands.
@@ -886,14 +952,16 @@ def report_store(
     Example: kibitz report results.db --out report.html
     """
     from kibitz import experiments, report
-    from kibitz.arena.store import Store, default_store
+    from kibitz.arena.store import default_store
 
     if as_json and (as_markdown or out):
         raise BadOption("--json goes neither with --markdown nor with --out")
     page = out or Path("report.html")
     if out or not (as_json or as_markdown):
         _must_be_writable(page)
-    with Store(store or default_store(), read_only=True) as opened:
+    with _open_to_read(store or default_store()) as opened:
+        if trust:
+            _allow(opened.files())
         results = experiments.results(opened, experiment or [], _warn)
         if not results:
             _warn(
@@ -920,11 +988,10 @@ def export(
     Example: kibitz export results.db results.parquet
     """
     from kibitz import records
-    from kibitz.arena.store import Store
 
     _must_be_writable(out)
     story = _story()
-    with Store(store, read_only=True) as opened:
+    with _open_to_read(store) as opened:
         rows = records.export(opened, out, story.progress("rows"))
     story.close()
     if as_json:
@@ -941,6 +1008,7 @@ def replay(
     seating: Annotated[int, typer.Option(min=0, help="Which of the deal's games.")] = 0,
     at: Annotated[int | None, typer.Option(min=1, help="Show the table before this move.")] = None,
     seat: Annotated[int | None, typer.Option(min=0, help="As this seat saw it; else open.")] = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Replay a game of a store, checked by the rules; all hands are open unless a seat is named.
@@ -948,14 +1016,15 @@ def replay(
     Example: kibitz replay results.db --match 1 --deal 7 --at 12 --seat 0
     """
     from kibitz import records
-    from kibitz.arena.store import Store
 
-    with Store(store, read_only=True) as opened:
+    with _open_to_read(store) as opened:
         if number is None and deal is None and at is None and seat is None:
             _list_matches(opened, as_json)
             return
         if number is None:
             raise BadOption("say which match with --match; without any option they are listed")
+        if trust:
+            _allow(opened.files())
         record = records.replay(opened, number, deal or 0, seating)
     if seat is not None and at is None:
         raise BadOption("--seat goes with --at: which move shall be seen as the seat saw it?")
@@ -992,7 +1061,7 @@ def _list_matches(store: Any, as_json: bool) -> None:
             "deals": deals,
             "code": code,
         }
-        for number, m, code, deals in store.matches()
+        for number, m, code, deals in store.matches(left_out=lambda why: _warn(f"left out: {why}"))
     ]
     if as_json:
         _document("matches", {"matches": found})
@@ -1060,7 +1129,7 @@ def learn(
 @app.command()
 def bench(
     game: GameArgument = "briskola",
-    seconds: Annotated[float, typer.Option(min=0.01, help="Time for one measurement.")] = 0.5,
+    seconds: Annotated[float, typer.Option(min=0.01, max=3600.0, help="Time for one measurement.")] = 0.5,
     on_gpu: Annotated[bool, typer.Option("--gpu", help="Random games on a GPU beside one core.")] = False,
     peers: Annotated[
         bool, typer.Option("--peers", help="Beside OpenSpiel and DDS instead, on the games that both have.")
@@ -1101,14 +1170,15 @@ def info(as_json: Json = False) -> None:
     Example: kibitz info
     """
     from kibitz import bench as room
-    from kibitz import gpu, kernel
+    from kibitz import cache as compiled
+    from kibitz import gpu
     from kibitz.arena.store import default_store
 
     about = room.machine()
     content = {
         "machine": about,
         "gpu": gpu.device().to_dict(),
-        "compiled_code": str(kernel.cache_root()),
+        "compiled_code": str(compiled.root()),
         "results": str(default_store()),
     }
     if as_json:
@@ -1141,7 +1211,7 @@ def check(
     from kibitz import testing
 
     story = _story()
-    loaded = room.load(game)
+    loaded = room.load_untried(game)
     checks: list[testing.Check] = []
     for attempt in (
         lambda: testing.check_game(loaded, n_games, seed),
@@ -1175,25 +1245,25 @@ def cache(
 
     Example: kibitz cache warm briskola
     """
-    from kibitz import kernel
+    from kibitz import cache as compiled
     from kibitz.errors import UnknownName
 
     if action not in ("path", "warm", "clear"):
         raise UnknownName("action of cache", action, ("path", "warm", "clear"))
-    freed = kernel.clear_cache() if action == "clear" else 0
+    freed = compiled.clear() if action == "clear" else 0
     if action == "warm":
         from kibitz import testing
 
         _story()
         testing.check_agent("ismcts:10,endings=10", game, 1)
         testing.check_agent("flat:10,playout=0.5", game, 1)
-    content = {"path": str(kernel.cache_root()), "bytes": kernel.cache_size(), "freed": freed}
+    content = {"path": str(compiled.root()), "bytes": compiled.size(), "freed": freed}
     if as_json:
         _document("cache", content)
     elif action == "clear":
         print(f"{freed / 1e6:.1f} MB deleted from {content['path']}")
     else:
-        print(f"{content['path']}: {kernel.cache_size() / 1e6:.1f} MB")
+        print(f"{content['path']}: {compiled.size() / 1e6:.1f} MB")
 
 
 def _version(wanted: bool) -> None:
@@ -1211,16 +1281,14 @@ def _kibitz(
     pass
 
 
-def _terminate(number: int, _frame: Any) -> None:
-    """What batch systems send is taken as Ctrl-C; some send it twice."""
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
 def main() -> None:
     """Run a verb; errors of ours become a message and an exit code, never a traceback."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)
+    ending.end_when_asked()
+    with showing.everything_visible():
+        _run_a_verb()
+
+
+def _run_a_verb() -> None:
     try:
         try:
             app(standalone_mode=True)
@@ -1237,5 +1305,6 @@ def main() -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # a closed pipe ends quietly
-            print(f"kibitz: the answer cannot be written: {error.strerror or error}", file=sys.stderr)
+            what = "the answer cannot be written" if error.filename is None else quoted(str(error.filename))
+            print(f"kibitz: {what}: {error.strerror or error}", file=sys.stderr)
             sys.exit(3)

@@ -10,6 +10,9 @@ KibitzError
     ├── ParseError                   text that is no card, no position
     ├── BadGame                      a game that breaks the protocol
     ├── Unsupported                  this algorithm cannot play this game, and why
+    ├── Damaged                      a store with tables, rows or values that cannot be
+    ├── Untrusted                    data names a file that nobody has allowed to run
+    ├── TooLong                      text that takes longer to read than it may
     └── Unwritable                   the output cannot be written
 """
 
@@ -17,6 +20,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+_LONGEST_QUOTE = 60
+_MOST_NAMES = 60
+
+
+def quoted(text: str) -> str:
+    """A quotation that fits into a message, on one line: characters that nobody can see are escaped.
+
+    >>> quoted("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
+    """
+    shown = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    return f"'{''.join(c if c.isprintable() else repr(c)[1:-1] for c in shown)}'"
 
 
 class KibitzError(Exception):
@@ -36,10 +52,12 @@ class UnknownName(UsageError):
 
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
         self.kind, self.given, self.known = kind, given, sorted(known)
-        near = difflib.get_close_matches(given.lower(), self.known, n=1, cutoff=0.5)
-        guess = f"; did you mean '{near[0]}'?" if near else "."
+        names = [quoted(name)[1:-1] for name in self.known[:_MOST_NAMES]]
+        more = f" and {len(self.known) - _MOST_NAMES} more" if len(self.known) > _MOST_NAMES else ""
+        near = difflib.get_close_matches(given[:_LONGEST_QUOTE].lower(), self.known, n=1, cutoff=0.5)
+        guess = f"; did you mean {quoted(near[0])}?" if near else "."
         super().__init__(
-            f"unknown {kind}: '{given}'{guess} There is: {', '.join(self.known) or 'none'}.{hint}"
+            f"unknown {kind}: {quoted(given)}{guess} There is: {', '.join(names) or 'none'}{more}.{hint}"
         )
 
 
@@ -74,6 +92,18 @@ class BadGame(InputError, TypeError):
 
 class Unsupported(InputError):
     """An algorithm that cannot play this game, with what it misses."""
+
+
+class Damaged(InputError):
+    """A file of Kibitz's own with something in it that Kibitz does not write."""
+
+
+class Untrusted(InputError):
+    """Data names a file, and no person has allowed it to run."""
+
+
+class TooLong(InputError):
+    """A text that takes longer to read than it may; no `ParseError`, so that no parser goes on after it."""
 
 
 class Unwritable(InputError, OSError):

@@ -29,13 +29,11 @@ from __future__ import annotations
 
 import hashlib
 import operator
-import os
 import pickle
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -294,51 +292,40 @@ def _program(
     return _programs[classes, built_in]
 
 
-class Kept:
-    """Programs on the disk, as Numba asks for them: compiling takes seconds to minutes.
+class Kept(kernel.Kept):
+    """Programs for a GPU on the disk: compiling takes seconds to minutes.
 
-    The folder is named by a digest of all sources, a file in it by what else goes into a program: the values
-    that are built in, the kinds of arguments, the GPU and the compiler.
+    What goes into a program beside its sources: the values that are built in, the types of the arguments, the
+    GPU and the compiler.
     """
+
+    form = "gpu-{}.pickle"
 
     def __init__(self, classes: tuple[type, ...], built_in: str) -> None:
         modules = (__name__, *(cls.__module__ for cls in classes))
-        have_files = all(getattr(sys.modules[name], "__file__", None) for name in modules)
-        self.folder = kernel.cache_folder(modules) if have_files else None  # what is typed in is not kept
-        self.built_in = built_in
+        super().__init__(modules, built_in)
+        if not all(getattr(sys.modules[name], "__file__", None) for name in modules):
+            self.folder = None  # what is typed in is not kept
         self.when_missing: Callable[[], None] = lambda: None
 
     def file(self, signature: Any) -> Path | None:
-        """Where the program for these kinds of arguments is, or will be."""
-        if self.folder is None:
-            return None
-        about = f"{self.built_in} {signature} {device()} {version('numba-cuda')}"
-        return self.folder / f"gpu-{hashlib.sha256(about.encode()).hexdigest()[:16]}.pickle"
+        return super().file(f"{signature} {device()} {version('numba-cuda')}")
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """The program, if it is there and whole."""
-        from numba.cuda.dispatcher import _Kernel
+        found = super().load_overload(signature, context)
+        if found is None:
+            self.when_missing()
+        return found
 
-        file = self.file(signature)
-        if file is not None and file.is_file():
-            context.refresh()
-            try:
-                return _Kernel._rebuild(**pickle.loads(file.read_bytes()))
-            except Exception:  # whatever a damaged file leads to: it is made anew
-                file.unlink(missing_ok=True)
-        self.when_missing()
-        return None
-
-    def save_overload(self, signature: Any, program: Any) -> None:
-        """Keep a program; another process may be doing the same."""
+    def pack(self, version: Any) -> bytes | None:
         from numba.cuda.serialize import dumps
 
-        file = self.file(signature)
-        if file is not None:
-            unfinished = file.with_suffix(f".{os.getpid()}")
-            with suppress(OSError):  # a full disk: it is compiled again the next time
-                unfinished.write_bytes(dumps(program._reduce_states()))
-                unfinished.replace(file)
+        return dumps(version._reduce_states())
+
+    def unpack(self, content: bytes, context: Any) -> Any:
+        from numba.cuda.dispatcher import _Kernel
+
+        return _Kernel._rebuild(**pickle.loads(content))
 
 
 def thread_of(game: Any, task: Any = None) -> Callable[..., None]:

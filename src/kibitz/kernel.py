@@ -22,29 +22,27 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
+import pickle
 import re
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core import config, event, types
+from numba.core import config, event, serialize, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.errors import NumbaError
 from numba.extending import overload_method, register_jitable
 
-from kibitz.errors import BadGame, Unwritable
+from kibitz import cache
+from kibitz.errors import BadGame
 
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -325,11 +323,6 @@ class Entry:
                 self._dispatcher(classes).compile(types_of_arguments)
             except NumbaError as error:
                 raise BadGame(_reason(classes, str(error))) from error
-            except Exception as error:
-                if not _is_damaged_cache(error):
-                    raise
-                self._forget(classes)
-                self._dispatcher(classes).compile(types_of_arguments)
         self._ready[classes] = self._dispatcher(classes)
 
     def interpreted(self, *arguments: Any) -> Any:
@@ -337,30 +330,19 @@ class Entry:
         with np.errstate(over="ignore"):  # the random generator wraps around on purpose
             return self.function(*[_as_records(a) for a in arguments])
 
-    def _forget(self, classes: tuple[type, ...]) -> None:
-        """Drop a dispatcher and what is on the disk of it."""
-        del self._dispatchers[classes]
-        folder = cache_folder(self._modules(classes))
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True, exist_ok=True)
-
-    def _modules(self, classes: tuple[type, ...]) -> tuple[str, ...]:
-        return (self.function.__module__, *(cls.__module__ for cls in classes))
-
     def _dispatcher(self, classes: tuple[type, ...]) -> Any:
         with _lock:
             if classes not in self._dispatchers:
-                modules = self._modules(classes)
-                typed_in = not Path(self.function.__code__.co_filename).is_file()
-                folder = None if typed_in else cache_folder(modules)  # Numba keeps only code of files
-                before = config.CACHE_DIR
-                try:
-                    config.CACHE_DIR = "" if folder is None else str(folder)
-                    jit = numba.njit(nogil=True, cache=folder is not None, pipeline_class=_ProgramCompiler)
-                    self._dispatchers[classes] = jit(self.function)
-                finally:
-                    config.CACHE_DIR = before
+                jit = numba.njit(nogil=True, pipeline_class=_ProgramCompiler)(self.function)
+                code = self.function.__code__
+                # What was typed in is not kept: its source cannot be read again.
+                if Path(code.co_filename).is_file() and not self.function.__closure__:
+                    modules = (self.function.__module__, *(cls.__module__ for cls in classes))
+                    names = [f"{cls.__module__}.{cls.__qualname__}" for cls in classes]
+                    processor = jit.targetctx.codegen().magic_tuple()
+                    about = f"{modules[0]}.{code.co_qualname}:{code.co_firstlineno} {names} {processor}"
+                    jit._cache = Kept(modules, about)
+                self._dispatchers[classes] = jit
             return self._dispatchers[classes]
 
 
@@ -370,22 +352,17 @@ def classes_in(argument: tuple[Any, ...]) -> tuple[type, ...]:
     return sum([classes_in(item) for item in argument if isinstance(item, tuple)], own)
 
 
+def compiles() -> bool:
+    """Whether entries run compiled; with NUMBA_DISABLE_JIT=1 they do not."""
+    return not config.DISABLE_JIT
+
+
 def entry(function: Callable[..., Any]) -> Entry:
     """Make `function` a door from Python into compiled code."""
     return Entry(function)
 
 
 _lock = threading.RLock()
-
-
-def _is_damaged_cache(error: BaseException) -> bool:
-    """Whether Numba failed while it read code from the disk."""
-    trace = error.__traceback__
-    while trace is not None:
-        if Path(trace.tb_frame.f_code.co_filename).name == "caching.py":
-            return True
-        trace = trace.tb_next
-    return False
 
 
 def _as_records(argument: Any) -> Any:
@@ -498,113 +475,59 @@ def _reason(classes: tuple[type, ...], text: str) -> str:
     )
 
 
-# --- the cache room -------------------------------------------------------------------------------
-
-
-def cache_root() -> Path:
-    """The folder of all compiled code: `KIBITZ_CACHE_DIR`, or the user's cache folder."""
-    chosen = os.environ.get("KIBITZ_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("kibitz")) / "compiled"
+# --- machine code on the disk ---------------------------------------------------------------------
 
 
 def cache_folder(modules: tuple[str, ...]) -> Path | None:
-    """Where code compiled from `modules` lives, or None if nothing can be written there."""
-    digest = hashlib.sha256(_flags().encode())
-    for name, text in sorted(reachable_sources(modules).items()):
-        digest.update(name.encode() + b"\0" + text + b"\0")
-    folder = cache_root() / digest.hexdigest()[:16]
-    return folder if _is_writable(folder) else None
-
-
-@cache
-def _is_writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError as error:
-        print(
-            f"kibitz: {folder} is not writable ({error.strerror}), so compiled code is not kept; "
-            f"set KIBITZ_CACHE_DIR to a writable folder",
-            file=sys.stderr,
-        )
-        return False
-
-
-def _flags() -> str:
-    """Everything but the sources that changes the machine code."""
+    """Where code compiled from `modules` lives, or None if none can be kept there."""
     numba_flags = (config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT)
-    return f"{numba.__version__} {np.__version__} {sys.version_info[:3]} {numba_flags}"
+    settings = f"{numba.__version__} {np.__version__} {sys.version_info[:3]} {numba_flags}"
+    return cache.folder_of(modules, settings)
 
 
-_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w., ]+))", re.M)
+class Kept:
+    """The compiled versions of a function on the disk, as Numba asks for them.
 
-
-def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> dict[str, bytes]:
-    """The sources of `modules` and of all they import from Kibitz or from their own home.
-
-    Numba looks only at the file of the entry itself and would not see an edit anywhere else.
+    The folder is named by a digest of all sources, a file in it by what else goes into a version.
     """
-    sources: dict[str, bytes] = dict.fromkeys(without, b"")
-    waiting = list(modules)
-    homes = [_home(name) for name in modules]
-    while waiting:
-        name = waiting.pop()
-        module = sys.modules.get(name)
-        file = getattr(module, "__file__", None)
-        if name in sources or not file or not any(home(name, file) for home in homes):
-            continue
-        sources[name] = Path(file).read_bytes() if Path(file).is_file() else b""
-        package = getattr(module, "__package__", "") or ""
-        for source, names, plain in _IMPORT.findall(sources[name].decode()):
-            names = re.sub(r"#.*|[()\\]", "", names)
-            if source.startswith("."):
-                up = len(source) - len(source.lstrip("."))
-                parts = package.split(".")[: len(package.split(".")) - up + 1]
-                source = ".".join([*parts, source.lstrip(".")]).strip(".")
-            waiting += [f"{source}.{n.split(' as ')[0].strip()}" for n in names.split(",")]
-            waiting += [source, *(n.split(" as ")[0].strip() for n in plain.split(","))]
-    return {name: text for name, text in sources.items() if name not in without}
 
+    form = "{}.nbc"
+    """The name of a file, but for a digest."""
 
-def _home(name: str) -> Callable[[str, str], bool]:
-    """Whether a module belongs to the same package as `name`, or lies beside it or below."""
-    top = name.split(".")[0]
-    file = getattr(sys.modules.get(name), "__file__", None)
-    folder = Path(file).parent if file and "." not in name else None
+    def __init__(self, modules: tuple[str, ...], about: str) -> None:
+        self.folder, self.about = cache_folder(modules), about
 
-    def is_home(other: str, other_file: str) -> bool:
-        path = Path(other_file)
-        beside = folder is not None and folder in path.parents and "site-packages" not in path.parts
-        return beside or other.split(".")[0] in (top, "kibitz")
+    def file(self, signature: Any) -> Path | None:
+        """Where the version for these types of arguments is, or will be."""
+        if self.folder is None:
+            return None
+        digest = hashlib.sha256(f"{self.about} {signature}".encode()).hexdigest()[:16]
+        return self.folder / self.form.format(digest)
 
-    return is_home
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """A version, if it is there and whole."""
+        file = self.file(signature)
+        content = cache.read(file) if file is not None else None
+        if content is None:
+            return None
+        context.refresh()
+        try:
+            return self.unpack(content, context)
+        except Exception:  # whatever leads to it, the version is made anew
+            assert file is not None
+            cache.discard(file)
+            return None
 
+    def save_overload(self, signature: Any, version: Any) -> None:
+        """Keep a version."""
+        file, content = self.file(signature), self.pack(version)
+        if file is not None and content is not None:
+            cache.write(file, content)
 
-def clear_cache() -> int:
-    """Delete all compiled code and nothing else; the number of bytes that were freed."""
-    root = cache_root()
-    before = cache_size()
-    for folder in _cache_folders():
-        shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # what else lies there is not ours
-        root.rmdir()
-    _is_writable.cache_clear()
-    if cache_size():
-        raise Unwritable(f"not all compiled code in {root} could be deleted; no permission?")
-    return before
+    def pack(self, version: Any) -> bytes | None:
+        """A version as bytes, or None if it holds only in this process."""
+        return None if version.library.has_dynamic_globals else serialize.dumps(version._reduce())
 
-
-def _cache_folders() -> list[Path]:
-    """The folders that Kibitz has made, by their names: digests."""
-    root = cache_root()
-    return [f for f in root.iterdir() if re.fullmatch("[0-9a-f]{16}", f.name)] if root.is_dir() else []
-
-
-def cache_size() -> int:
-    """Bytes of compiled code on disk."""
-    return sum(file.stat().st_size for f in _cache_folders() for file in f.rglob("*") if file.is_file())
+    def unpack(self, content: bytes, context: Any) -> Any:
+        """A version from its bytes."""
+        return CompileResult._rebuild(context, *pickle.loads(content))

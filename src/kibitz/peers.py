@@ -25,6 +25,7 @@ from kibitz.position import State, deal
 from kibitz.rng import stream
 from kibitz.search.objective import Habit
 from kibitz.search.solver import TO_THE_END, Limits, Solver, algorithm
+from kibitz.trial import not_over
 
 OH_HELL = "diminishing-bridge:cards=10,rounds=1"
 SIMULATIONS = 2000
@@ -122,7 +123,8 @@ def _our_playouts(state: State) -> Work:
     buffers = (np.zeros(1, game.state), np.zeros(game.max_moves, np.int64), np.zeros(game.seats))
 
     def once(number: int) -> int:
-        playouts_from(game, Habit(0.0), chunk, state.array, *buffers, stream(number))
+        if not playouts_from(game, Habit(0.0), chunk, game.max_plies, state.array, *buffers, stream(number)):
+            raise not_over(game)
         return chunk
 
     return _repeated(once)

@@ -7,18 +7,54 @@ arrays behind them with compiled code.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.errors import BadGame, IllegalMove
+from kibitz.deadline import check
+from kibitz.errors import BadGame, IllegalMove, quoted
+from kibitz.reading import deal_number, is_number
 from kibitz.rng import stream
+
+_MOST_TOLD = 40
+"""Moves in a message: more than a hand has cards."""
 
 
 def listed(texts: list[str]) -> str:
     """Moves side by side; with commas, if some are of several words."""
     return (", " if any(" " in text for text in texts) else " ").join(texts)
+
+
+def some(texts: list[str]) -> str:
+    """Moves side by side, as many as fit into a message."""
+    more = f" and {len(texts) - _MOST_TOLD} more" if len(texts) > _MOST_TOLD else ""
+    return listed(texts[:_MOST_TOLD]) + more
+
+
+class _Record(np.record):  # type: ignore[misc]
+    """A record as interpreted rules see it, whose fields are read three times as fast as those of NumPy's."""
+
+    __slots__ = ()
+    __getattribute__ = np.void.__getattribute__
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _get(self, name)
+        except ValueError:
+            raise AttributeError(f"the record has no field '{name}'") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _set(self, name, value)
+
+
+_get, _set = np.void.__getitem__, np.void.__setitem__
+
+
+@cache
+def _as_records(state: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype((_Record, state))
 
 
 class _Position:
@@ -27,7 +63,7 @@ class _Position:
     def __init__(self, game: Any, array: NDArray[Any] | None = None) -> None:
         self.game = game
         self.array = np.zeros(1, game.state) if array is None else array
-        self.record = self.array.view(np.recarray)[0]
+        self.record: Any = self.array.view(_as_records(self.array.dtype))[0]
 
     def key(self) -> bytes:
         """What the position consists of, for comparing: all fields, without the gaps between."""
@@ -92,12 +128,12 @@ class State(_Position):
     def play(self, move: int | str) -> None:
         """Make a move, given as number or text; `IllegalMove` names the legal ones."""
         if self.is_over:
-            raise IllegalMove(f"'{move}' cannot be played: the game is over")
+            raise IllegalMove(f"{quoted(str(move))} cannot be played: the game is over")
         number = self.read(move) if isinstance(move, str) else int(move)
         if number not in self.legal_moves():
             raise IllegalMove(
-                f"'{self.game.move_text(number)}' cannot be played by seat {self.mover}; "
-                f"legal are {listed(self.move_texts())}"
+                f"{quoted(self.game.move_text(number))} cannot be played by seat {self.mover}; "
+                f"legal are {some(self.move_texts())}"
             )
         self.game.play(self.record, np.int64(number))
 
@@ -178,12 +214,14 @@ def read_position(game: Any, text: str) -> State:
     1
     """
     number, _, moves = text.partition(":")
-    if not number.strip().isdigit():
+    if not is_number(number):
         state: State = game.parse_position(text)
         return state
-    state, chances = deal(game, int(number)), 1
-    words = re.split(r",(?![^(]*\))", moves)  # a comma in brackets belongs to a move
+    seed = deal_number(number)
+    state, chances = deal(game, seed), 1
+    words = re.split(r",(?![^(]{0,99}\))", moves)  # a comma in brackets belongs to a move
     for word in filter(str.strip, words if len(words) > 1 else moves.split()):
+        check()
         state.play(word.strip())
-        chances = deal_on(state, int(number), chances)
+        chances = deal_on(state, seed, chances)
     return state

@@ -38,6 +38,9 @@ SILENT = -1
 UNNOTICED = -2
 """The label of a move of which an observer does not even know that it was due."""
 
+MOST_EVENTS = 1000
+"""A game has at most so many chance events more than `max_plies`."""
+
 
 class Game(Protocol):
     """A game: its parameters, and its methods. `REQUIRED` names what every game must have.
@@ -62,7 +65,7 @@ class Game(Protocol):
     """At most so many moves are legal (or `possible`) at once: the size of the callers' buffers."""
 
     max_plies: int
-    """At most so many moves are played in a game."""
+    """At most so many moves are played in a game; one that is not over then is ended, and refused."""
 
     def deal(self, state: Any, rng: Any) -> None:
         """Settle the chance event that is due: the first shuffle (on a record of zeros), dice."""
@@ -421,26 +424,27 @@ def tell(game, state, move, observer):
 
 def parse_move(game, text):
     """The number of the move."""
-    from kibitz.errors import ParseError
+    from kibitz.errors import ParseError, quoted
+    from kibitz.reading import whole_number
 
-    try:
-        return int(text)
-    except ValueError:
-        raise ParseError(f"'{text}' is no move; a move of this game is a whole number") from None
+    move = whole_number(text)
+    if move is None:
+        raise ParseError(f"{quoted(text)} is no move; a move of this game is a whole number")
+    return move
 
 
 def parse_position(game, text):
     """There is no notation but that of all games."""
-    from kibitz.errors import ParseError
+    from kibitz.errors import ParseError, quoted
 
-    raise ParseError(f"'{text}' is no position; write the deal and the moves, such as '7: 3C 2D'")
+    raise ParseError(f"{quoted(text)} is no position; write the deal and the moves, such as '7: 3C 2D'")
 
 
 def note(game, state, text):
     """Nothing is known beside the cards."""
-    from kibitz.errors import Unsupported
+    from kibitz.errors import Unsupported, quoted
 
-    raise Unsupported(f"in {type(game).__name__} nothing is known beside the cards; leave '{text}' out")
+    raise Unsupported(f"in {type(game).__name__} nothing is known beside the cards; leave {quoted(text)} out")
 
 
 def picture(game, view, seat):

@@ -9,12 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kibitz.agents import make_agent
+from kibitz import trust
+from kibitz.agents import make_known_agent
 from kibitz.arena.play import Match, play_game, settle_chance
 from kibitz.arena.store import Store
 from kibitz.errors import BadOption, IllegalMove, InputError, MissingExtra, Unsupported, Unwritable
 from kibitz.position import State
 from kibitz.protocol import CHANCE
+from kibitz.showing import for_spreadsheet
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Record:
             "moves": [{"seat": m.seat, "agent": m.agent, "move": m.text} for m in self.moves],
             "scores": self.end.returns(),
             "kept": self.is_kept,
+            "files": {file: trust.digest(file) for file in trust.files_in(self.match.game)},
         }
 
 
@@ -61,12 +64,10 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
 
     Every game can be replayed: if its moves were not kept, the same agents play it again.
     """
-    found = {n: (match, code) for n, match, code, _ in store.matches()}
-    if number not in found:
-        raise BadOption(
-            f"there is no match {number} in the store; there is: {', '.join(map(str, sorted(found)))}"
-        )
-    match, code = found[number]
+    if number not in (known := sorted(store.numbers())):
+        raise BadOption(f"there is no match {number} in the store; there is: {', '.join(map(str, known))}")
+    kept = store.kept(number)
+    match, code = kept.match, kept.code
     if match.judged:
         raise Unsupported(f"match {number} is of single decisions, judged; there is no game to replay")
     scores = store.scores_of_deal(number, deal)
@@ -74,6 +75,8 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
         raise BadOption(f"deal {deal} of match {number} is not in the store")
     if not 0 <= seating < len(scores):
         raise BadOption(f"there is no seating {seating}; a deal of this match has 0 to {len(scores) - 1}")
+    if kept.places != match.places:
+        raise InputError(f"match {number} was played with other seatings than {match.game} has today")
     agents = [match.agents[a] for a in match.places[seating]]
     moves = store.moves(number, deal, seating)
     is_kept = moves is not None
@@ -83,7 +86,7 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
                 "the moves of this game were not kept, and the rules or agents that played it have changed "
                 "since; it cannot be replayed (--moves keeps the moves)"
             )
-        sitting = [make_agent(spec, match.rules) for spec in agents]
+        sitting = [make_known_agent(spec, match.rules) for spec in agents]
         moves = play_game(match.rules, sitting, match.seed, deal, seating).moves
     try:
         steps, end = _walk(match, deal, agents, moves)
@@ -157,7 +160,7 @@ def _write_csv(path: Path, rows: Iterator[tuple[Any, ...]]) -> Iterator[int]:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         while some := list(islice(rows, _ROWS_AT_ONCE)):
-            writer.writerows(some)
+            writer.writerows([for_spreadsheet(cell) for cell in row] for row in some)
             yield len(some)
 
 

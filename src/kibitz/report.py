@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
-from html import escape
 
 from kibitz import __version__
 from kibitz.experiments import Result
 from kibitz.experiments.evaluation import Table
+from kibitz.showing import visible
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1f; --paper: #fcfcf9; --line: #d8d8d0; --faint: #66665f; }
@@ -107,6 +108,11 @@ def _section(result: Result) -> str:
     return "".join(parts)
 
 
+def escape(text: str) -> str:
+    """A text from data in HTML: no tag, and nothing that cannot be seen."""
+    return html.escape(visible(text))
+
+
 def _with_ids(svg: str, prefix: str) -> str:
     """A figure with ids of its own: another experiment on the page may show the same picture."""
     found = re.search(r'\sid="(k[0-9a-f]{8}-)', svg)
@@ -128,26 +134,43 @@ def _html_table(table: Table, kind: str) -> str:
 
 def markdown(results: Sequence[Result], title: str = "Published and measured") -> str:
     """The same in Markdown, without the figures."""
-    parts = [f"# {title}\n"]
+    parts = [f"# {_plain(title)}\n"]
     for result in results:
         about = result.experiment
-        parts.append(f"## {result.title}\n")
-        parts += [f"{text}\n" for text in (about.question, about.source) if text]
+        parts.append(f"## {_plain(result.title)}\n")
+        parts += [f"{_paragraph(text)}\n" for text in (about.question, about.source) if text]
         parts += [_markdown_table(table) for table in tables_of(result)]
         parts += [_markdown_table(table) for table in result.tables]
         if result.findings:
-            parts.append("".join(f"- {sentence}\n" for sentence in result.findings))
+            parts.append("".join(f"- {_plain(sentence)}\n" for sentence in result.findings))
         parts.append(
-            f"{_progress(result).capitalize()}. Made by `{result.run.command}` with seed {result.run.seed}; "
-            f"{_made(result)}.\n"
+            f"{_progress(result).capitalize()}. Made by {_code(result.run.command)} with seed "
+            f"{result.run.seed}; {_plain(_made(result))}.\n"
         )
     return "\n".join([*parts, _METHOD, ""])
 
 
+def _plain(text: str) -> str:
+    """A text from data in one line of Markdown: no tag, link, code or cell of its own."""
+    return re.sub(r"[\\`<\[\]|]", r"\\\g<0>", visible(" ".join(text.split())))
+
+
+def _paragraph(text: str) -> str:
+    """The same at the beginning of a line: no heading, list or quotation."""
+    return re.sub(r"^[#>=~*+-]", r"\\\g<0>", _plain(text))
+
+
+def _code(text: str) -> str:
+    """A text as code, however many backticks it has."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence, space = "`" * (longest + 1), " " * (longest > 0)
+    return f"{fence}{space}{visible(' '.join(text.split()))}{space}{fence}"
+
+
 def _markdown_table(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |\n"
+        return "| " + " | ".join(map(_plain, cells)) + " |\n"
 
     rule = ["---"] + ["---:"] * (len(table.columns) - 1)
-    title = f"{table.title}:\n\n" if table.title else ""
-    return title + line(table.columns) + line(rule) + "".join(map(line, table.rows))
+    title = f"{_paragraph(table.title)}:\n\n" if table.title else ""
+    return title + line(table.columns) + "| " + " | ".join(rule) + " |\n" + "".join(map(line, table.rows))

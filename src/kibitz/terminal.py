@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import position
+from kibitz import position, showing
 from kibitz.agents import Agent, look, make_agent
 from kibitz.errors import BadOption, IllegalMove, KibitzError, ParseError
+from kibitz.reading import whole_number
 from kibitz.rng import derive
 
 HELP = """\
@@ -32,7 +33,7 @@ class Story:
     def __init__(self) -> None:
         from rich.console import Console
 
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Console(file=showing.as_it_was(sys.stderr), highlight=False)
         self._live: Any = None
         self._spoke = time.monotonic()
 
@@ -199,7 +200,7 @@ def _ask_move(
                 say(str(adviser.advise(view, seed)))
             elif text.lower() in ("t", "table"):
                 say(f"\n{view}\n")
-            elif numbered and text.isdigit() and 1 <= int(text) <= len(legal):
+            elif numbered and 1 <= (whole_number(text) or 0) <= len(legal):
                 return legal[int(text) - 1]
             elif text:
                 move = view.read(text)
@@ -237,4 +238,4 @@ def fail(error: KibitzError, as_json: bool) -> None:
             file=sys.stderr,
         )
     else:
-        print(f"kibitz: {error}", file=sys.stderr)
+        print(f"kibitz: {showing.in_one_line(str(error))}", file=sys.stderr)

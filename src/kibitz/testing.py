@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,7 +24,9 @@ from kibitz.arena.play import play_game, seatings
 from kibitz.errors import KibitzError
 from kibitz.kernel import entry
 from kibitz.position import State
+from kibitz.protocol import MOST_EVENTS
 from kibitz.rng import stream
+from kibitz.trial import Broken, demand, walk
 
 EVERY_AGENT = (
     *(
@@ -61,15 +63,6 @@ class CheckFailed(KibitzError, AssertionError):
         super().__init__("; ".join(f"{c.name}: {c.detail}" for c in checks if not c.ok))
 
 
-class _Broken(Exception):
-    """A check that broke, with the reason."""
-
-
-def _demand(holds: bool, why: str) -> None:
-    if not holds:
-        raise _Broken(why)
-
-
 def _run(checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
     """Try one after the other; if the first breaks, the others are not tried.
 
@@ -82,7 +75,7 @@ def _run(checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
             break
         try:
             done.append(Check(name, True, attempt()))
-        except _Broken as broken:
+        except Broken as broken:
             done.append(Check(name, False, str(broken)))
         except Exception as error:  # a rule that raises is a broken rule
             done.append(Check(name, False, f"{type(error).__name__}: {error}"))
@@ -97,10 +90,11 @@ def _run(checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
 @entry
 def random_game(game, position, moves, out, widths, rng):
     """Play a random game and note the number of legal moves at every ply; the number of plies."""
-    plies = 0
-    while not game.is_over(position[0]):
+    plies = events = 0
+    while not game.is_over(position[0]) and events <= len(widths) + MOST_EVENTS:
         if game.mover(position[0]) < 0:
             game.deal(position[0], rng)
+            events += 1
         else:
             widths[plies] = game.legal(position[0], moves)
             plies += 1
@@ -111,30 +105,13 @@ def random_game(game, position, moves, out, widths, rng):
     return plies
 
 
-def walk(game: Any, seed: int) -> Iterator[State]:
-    """The positions of a random game in which a seat must decide."""
-    state, chances, ply = State(game), 0, 0
-    while not state.is_over:
-        if state.mover < 0:
-            state.settle_chance(seed, 1, chances)
-            chances += 1
-            continue
-        yield state
-        legal = state.legal_moves()
-        _demand(ply < game.max_plies, f"a game lasted longer than max_plies = {game.max_plies} (seed {seed})")
-        state = State(game, state.array.copy())
-        state.play(legal[int(stream(seed, 2, ply)[0] % np.uint64(len(legal)))])
-        ply += 1
-    yield state
-
-
 def check_game(game: Any, n: int = 20, seed: int = 0) -> list[Check]:
     """Check the rules of a game (or of the game that a string names) on `n` random games.
 
     >>> [check.ok for check in check_game("briskola", n=2)] == [True] * 10
     True
     """
-    game = games.load(game) if isinstance(game, str) else game
+    game = games.load_untried(game) if isinstance(game, str) else game
     return _run(
         [
             ("moves are legal, games end", lambda: _check_moves(game, n, seed)),
@@ -159,12 +136,10 @@ def _check_moves(game: Any, n: int, seed: int) -> str:
                 break
             moves = state.legal_moves()
             plies += 1
-            _demand(0 <= state.mover < game.seats, f"mover is {state.mover}, not a seat")
-            _demand(0 < len(moves) <= game.max_moves, f"{len(moves)} legal moves at ply {plies}")
-            _demand(len(set(moves)) == len(moves), f"a move is listed twice: {moves}")
+            demand(len(set(moves)) == len(moves), f"a move is listed twice: {moves}")
             for move in moves:
                 text = game.move_text(move)
-                _demand(
+                demand(
                     game.parse_move(text) == move,
                     f"'{text}' is read as {game.parse_move(text)}, not {move}",
                 )
@@ -179,11 +154,11 @@ def _check_modes(game: Any, n: int, seed: int) -> str:
             position, moves = np.zeros(1, game.state), np.zeros(game.max_moves, np.int64)
             out, widths = np.zeros(game.seats), np.zeros(game.max_plies + 1, np.int64)
             plies = play(game, position, moves, out, widths, stream(seed, number))
-            _demand(plies <= game.max_plies, f"a game lasted longer than max_plies = {game.max_plies}")
+            demand(plies <= game.max_plies, f"a game lasted longer than max_plies = {game.max_plies}")
             traces.append(State(game, position).key() + out.tobytes() + widths.tobytes())
         results.append(traces)
     same = [a == b for a, b in zip(*results, strict=True)]
-    _demand(
+    demand(
         all(same),
         f"game {[*same, False].index(False)} differs: small integer fields that are shifted or mixed with "
         f"others need a cast to np.int64",
@@ -197,7 +172,7 @@ def _check_scores(game: Any, n: int, seed: int) -> str:
     for number in range(n):
         *_, last = walk(game, seed + number)
         seen += last.returns()
-    _demand(
+    demand(
         low <= min(seen) and max(seen) <= high,
         f"scores from {min(seen):g} to {max(seen):g}, but score_range says {low:g} to {high:g}",
     )
@@ -212,7 +187,7 @@ def _check_cards(game: Any, n: int, seed: int) -> str:
         for state in walk(game, seed + number):
             cards = game.inventory(state.record)
             first = first or cards
-            _demand(cards == first, f"the cards changed from {first} to {cards}")
+            demand(cards == first, f"the cards changed from {first} to {cards}")
     return f"{len(first)} cards in every position"
 
 
@@ -226,13 +201,13 @@ def _check_policies(game: Any, n: int, seed: int) -> str:
             legal, view = state.legal_moves(), state.view()
             with np.errstate(over="ignore"):
                 rng = stream(seed, number, ply)
-                _demand(int(game.random_move(state.record, moves, rng)) in legal, "random_move is not legal")
+                demand(int(game.random_move(state.record, moves, rng)) in legal, "random_move is not legal")
                 choices = [
                     int(game.sensible_move(position.record, moves, stream(seed, number, ply)))
                     for position in (state, view)
                 ]
-            _demand(choices[0] in legal, "sensible_move is not legal")
-            _demand(choices[0] == choices[1], "sensible_move uses what the mover cannot see")
+            demand(choices[0] in legal, "sensible_move is not legal")
+            demand(choices[0] == choices[1], "sensible_move uses what the mover cannot see")
             draws += 1
     return f"{draws} positions"
 
@@ -244,19 +219,19 @@ def _check_views(game: Any, n: int, seed: int) -> str:
             for seat in range(game.seats):
                 view = state.view(seat)
                 again = State(game, view.array).view(seat)
-                _demand(again.key() == view.key(), "hide changes what it has hidden already")
+                demand(again.key() == view.key(), "hide changes what it has hidden already")
                 world = view.world(seed + 1000 * number + ply)
-                _demand(
+                demand(
                     world.view(seat).key() == view.key(),
                     f"a world sampled for seat {seat} does not hide back to its view (seed {seed + number}, "
                     f"ply {ply})",
                 )
-                _demand(
+                demand(
                     game.inventory(world.record) == game.inventory(state.record),
                     "a sampled world has other cards than the deck",
                 )
                 if seat == state.mover and not state.is_over:
-                    _demand(view.legal_moves() == state.legal_moves(), "a seat's view has other legal moves")
+                    demand(view.legal_moves() == state.legal_moves(), "a seat's view has other legal moves")
                 worlds += 1
     return f"{worlds} worlds"
 
@@ -276,7 +251,7 @@ def _check_labels(game: Any, n: int, seed: int) -> str:
                         copy = State(game, position.array.copy())
                         copy.play(move)
                         after.append(copy.view(seat).key())
-                    _demand(
+                    demand(
                         labels[0] != labels[1] or after[0] == after[1],
                         f"seat {seat} learns from {game.move_text(move)} something that its label does not "
                         f"hold (a card drawn?); see 'label' in kibitz.protocol",
@@ -297,7 +272,7 @@ def _check_possible(game: Any, n: int, seed: int) -> str:
                     continue
                 view = state.view(seat)
                 found = {int(m) for m in buffer[: game.possible(view.record, buffer)]}
-                _demand(set(state.legal_moves()) <= found, f"a legal move is not possible for seat {seat}")
+                demand(set(state.legal_moves()) <= found, f"a legal move is not possible for seat {seat}")
                 tried += 1
     return f"{tried} views"
 
@@ -314,12 +289,12 @@ def _check_worlds(game: Any, n: int, seed: int) -> str:
             for k in range(left):
                 world = State(game, view.array.copy())
                 game.world(world.record, view.seat, k)
-                _demand(
+                demand(
                     world.view(view.seat).key() == view.key(),
                     f"world {k} does not hide back to the view",
                 )
                 seen.add(world.key())
-            _demand(len(seen) == left, f"only {len(seen)} of {left} worlds are different")
+            demand(len(seen) == left, f"only {len(seen)} of {left} worlds are different")
             tried += left
     return f"{tried} worlds" if tried else "the game does not list its worlds (method 'worlds_left')"
 
@@ -385,7 +360,7 @@ def _check_uniform(game: Any, n: int, seed: int) -> str:
             break
     if not tested:
         return "no position with 2 to 6 hidden places and few worlds was met"
-    _demand(min(tested) > 1e-6, f"a world is more likely than another (chi-square p = {min(tested):.1e})")
+    demand(min(tested) > 1e-6, f"a world is more likely than another (chi-square p = {min(tested):.1e})")
     return f"{len(tested)} positions, smallest p = {min(tested):.3f}"
 
 
@@ -407,7 +382,7 @@ def _uniformity(state: State, slots: list[tuple[str, int]], seed: int) -> float 
         return None
     draws = 60 * len(worlds)
     counts = Counter(_deal_of(view.world(seed + k)) for k in range(draws))
-    _demand(not set(counts) - set(worlds), "a sampled world is none of the orders of what is hidden")
+    demand(not set(counts) - set(worlds), "a sampled world is none of the orders of what is hidden")
     square = 0.0
     for world, ways in worlds.items():
         expected = draws * ways / worlds.total()
@@ -423,7 +398,7 @@ def _evenness(state: State, seed: int, draws: int = 1500) -> float:
     counts = Counter(_deal_of(view.world(seed + k)) for k in range(draws))
     if not 2 <= len(counts) <= draws // 20:
         return -1.0
-    _demand(_deal_of(state) in counts, f"the truth is not among {draws} sampled worlds")
+    demand(_deal_of(state) in counts, f"the truth is not among {draws} sampled worlds")
     expected = draws / len(counts)
     square = sum((n - expected) ** 2 / expected for n in counts.values())
     return float(chdtrc(len(counts) - 1, square))
@@ -457,7 +432,7 @@ def check_hidden(
 
     The other truth is made by `redeal`, which does not use the game's own `resample`.
     """
-    game = games.load(game) if isinstance(game, str) else game
+    game = games.load_untried(game) if isinstance(game, str) else game
     chooser = random.Random(seed)
     pairs = []
     hidden = 0
@@ -483,20 +458,20 @@ def check_hidden(
 def _check_pairs(game: Any, hidden: int, pairs: list[Any]) -> str:
     if "hide" in game.defaulted:
         return "nothing is hidden"
-    _demand(bool(pairs) or hidden == 0, "no other truth was found for any position; give a `redeal`")
+    demand(bool(pairs) or hidden == 0, "no other truth was found for any position; give a `redeal`")
     return f"{len(pairs)} of {hidden} positions"
 
 
 def _check_same_views(pairs: list[tuple[State, State]]) -> str:
     for state, other in pairs:
-        _demand(state.view().key() == other.view(state.mover).key(), "a view changed")
-        _demand(state.legal_moves() == other.legal_moves(), "the legal moves changed")
+        demand(state.view().key() == other.view(state.mover).key(), "a view changed")
+        demand(state.legal_moves() == other.legal_moves(), "the legal moves changed")
     return f"{len(pairs)} positions"
 
 
 def _check_same_advice(game: Any, spec: str, pairs: list[tuple[State, State]]) -> str:
     agent = make_agent(spec, game)
-    _demand(not agent.cheating, f"{spec} gets the truth; only agents named cheating may")
+    demand(not agent.cheating, f"{spec} gets the truth; only agents named cheating may")
     try:
         agent.start(game, 0)
         agent.advise(pairs[0][0].view(), 0)
@@ -509,7 +484,7 @@ def _check_same_advice(game: Any, spec: str, pairs: list[tuple[State, State]]) -
             found = agent.advise(truth.view(state.mover), number).to_dict()
             del found["seconds"]
             advice.append(repr(found))
-        _demand(advice[0] == advice[1], f"the advice changed in position {number}: it sees hidden cards")
+        demand(advice[0] == advice[1], f"the advice changed in position {number}: it sees hidden cards")
     return f"{len(pairs)} positions"
 
 
@@ -522,7 +497,7 @@ def check_agent(agent: str, game: Any, n: int = 2, seed: int = 0) -> list[Check]
     >>> [check.ok for check in check_agent("ismcts:50", "briskola", n=1)]
     [True, True, True]
     """
-    game = games.load(game) if isinstance(game, str) else game
+    game = games.load_untried(game) if isinstance(game, str) else game
     return _run(
         [
             (f"{agent} plays whole games", lambda: _check_games(agent, game, n, seed)),
@@ -545,7 +520,7 @@ def _check_repeats(agent: str, game: Any, seed: int) -> str:
     for _ in range(2):
         sitting = [make_agent(agent, game) for _ in range(game.seats)]
         results.append(play_game(game, sitting, seed, 0, 0).scores.tolist())
-    _demand(results[0] == results[1], f"{results[0]} and then {results[1]} with the same seed")
+    demand(results[0] == results[1], f"{results[0]} and then {results[1]} with the same seed")
     return "a game, twice"
 
 
@@ -558,7 +533,7 @@ def _check_advice(agent: str, game: Any, n: int, seed: int) -> str:
                 continue
             advice = player.advise(look(player, state), seed)
             player.start(game, state.mover)
-            _demand([r.move for r in advice.rows] == state.legal_moves(), "rows are not the legal moves")
-            _demand(advice.best in state.legal_moves(), "the best move is not legal")
+            demand([r.move for r in advice.rows] == state.legal_moves(), "rows are not the legal moves")
+            demand(advice.best in state.legal_moves(), "the best move is not legal")
             tried += 1
     return f"{tried} positions"

@@ -54,10 +54,11 @@ def told_as_numbers(cls: Any) -> dict[str, dict[int, str]]:
 
 def spec_of(name: str, parameters: Mapping[str, Any], words: dict[str, dict[int, str]]) -> str:
     """The string of a game with the parameters that OpenSpiel has for it."""
-    given = ",".join(
-        f"{key}={words[key].get(int(value), value) if key in words else value}"
+    told = {
+        key: next((word for number, word in words.get(key, {}).items() if str(number) == str(value)), value)
         for key, value in parameters.items()
-    )
+    }
+    given = ",".join(f"{key}={value}" for key, value in told.items())
     return f"{name}:{given}" if given else name
 
 

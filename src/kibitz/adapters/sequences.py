@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +26,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import __version__, games
+from kibitz import __version__, games, specs, trust
 from kibitz.adapters.encoding import (
     BYTE,
     WORD,
@@ -39,18 +40,28 @@ from kibitz.adapters.encoding import (
 )
 from kibitz.adapters.twins import BridgePlay
 from kibitz.arena.play import DEAL, chance_stream
-from kibitz.errors import BadOption, IllegalMove, InputError, ParseError, Unsupported, Unwritable
+from kibitz.deadline import check
+from kibitz.errors import (
+    BadOption,
+    IllegalMove,
+    InputError,
+    ParseError,
+    Unsupported,
+    Unwritable,
+    quoted,
+)
 from kibitz.games.bridge import files
-from kibitz.games.bridge.board import FULL, STRAIN_WORDS, contract_of, passes_to_come
+from kibitz.games.bridge.board import FULL, STRAIN_WORDS, check_open, contract_of, passes_to_come
 from kibitz.games.bridge.diagram import svg
 from kibitz.games.bridge.files import Board, board_of, position
 from kibitz.games.bridge.rules import Bridge
 from kibitz.games.bridge.solution import boards_of
 from kibitz.games.bridge.text import CARDS
-from kibitz.position import State
+from kibitz.position import State, some
 from kibitz.protocol import CHANCE
+from kibitz.reading import deal_number, file_text, json_value, told, whole_number
 
-_LINE = re.compile(r"\s*(\w+)\s*(?:\(([^)]*)\))?\s*:([\d\s]*)(?:#(?: board (\d+))?.*)?")
+_LINE = re.compile(r"\s*(\w+)\s*(?:\(([^)]*)\)\s*)?:([0-9\s]*)(?:#(?: board ([0-9]{1,9})\b)?.*)?")
 _TRIES = 100_000
 
 
@@ -64,9 +75,15 @@ class Played:
     end: State
 
 
-def convert(source: str, out: Path) -> int:
-    """Write what a file holds into another, as its suffix says; how many games or boards."""
-    readers = {".json": read_record, ".openspiel": read_actions}
+def convert(source: str, out: Path, allow: trust.Allow | None = None) -> int:
+    """Write what a file holds into another, as its suffix says; how many games or boards.
+
+    A record may name the file of a game, which is not run unless `allow` lets it (`kibitz.trust`).
+    """
+    readers: dict[str, Callable[[str], list[Board | Played]]] = {
+        ".json": partial(read_record, allow=allow),
+        ".openspiel": read_actions,
+    }
     writers = {
         ".json": _record_text,
         ".openspiel": _actions_text,
@@ -89,13 +106,7 @@ def convert(source: str, out: Path) -> int:
 
 def _read(path: Path, reader: Callable[[str], list[Board | Played]]) -> list[Board | Played]:
     try:
-        found = reader(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; check its name") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} cannot be read: it is no text") from None
+        found = reader(file_text(path))
     except ParseError as error:
         raise ParseError(f"{path.name}: {error}") from None
     if not found:
@@ -148,7 +159,9 @@ class _Table:
         listed = outcomes(self.rules, self.state.array)
         if listed:
             wanted = self._after(self.state.array, listed[_next(actions, len(listed))][0])
-            word = next(word for word in range(_TRIES) if self._dealt(word) == wanted)
+            word = next((word for word in range(_TRIES) if self._dealt(word) == wanted), -1)
+            if word < 0:
+                raise ParseError(f"no deal of {_TRIES:,} that were tried has this outcome of chance")
         elif deal_draws(self.rules, self.state.array):
             word = int.from_bytes(bytes(_next(actions, BYTE) for _ in range(WORD)), "little")
         else:
@@ -162,6 +175,7 @@ class _Table:
         return state.key()
 
     def _dealt(self, word: int) -> bytes:
+        check()
         state = State(self.rules, self.state.array.copy())
         step(self.rules, state.array, DEAL, np.array([word], np.uint64))
         return state.key()
@@ -178,35 +192,44 @@ def _next(actions: Iterator[int], most: int) -> int:
 # --- records as JSON --------------------------------------------------------------------------------
 
 
-def read_record(text: str) -> list[Board | Played]:
+def read_record(text: str, allow: trust.Allow | None = None) -> list[Board | Played]:
     """The games of a record: one as `kibitz replay --json` prints it, or a list of them."""
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ParseError(f"line {error.lineno}: this is no JSON") from None
-    return [_read_one(each) for each in (content if isinstance(content, list) else [content])]
+    content = json_value(text)
+    return [_read_one(each, allow) for each in (content if isinstance(content, list) else [content])]
 
 
-def _read_one(content: Any) -> Board | Played:
+def _read_one(content: Any, allow: trust.Allow | None) -> Board | Played:
     if isinstance(content, dict) and "board" in content:
         return files.read_pbn(str(content["board"]))[0]
     streams: Iterator[int]
     try:
-        game, told = str(content["game"]), [str(move["move"]) for move in content["moves"]]
+        game, words = str(content["game"]), [str(move["move"]) for move in content["moves"]]
         if "chance" in content:
-            streams = iter([int(word, 16) for word in content["chance"]])
+            streams = iter([_stream(word) for word in content["chance"]])
         else:
-            seed, number = int(content["seed"]), int(content["deal"])
+            seed, number = deal_number(str(content["seed"])), deal_number(str(content["deal"]))
             streams = (chance_stream(seed, number, n) for n in count())
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ParseError) as error:
+        reason = f": {error}" if isinstance(error, ParseError) else ""
         raise ParseError(
             "this is no record as `kibitz replay --json` prints it, with 'game', 'moves', 'seed' and 'deal'"
+            + reason
         ) from None
-    if game.partition(":")[0] == "openspiel":
+    if specs.split(game)[0] == "openspiel":
         raise Unsupported(f"{game} is OpenSpiel's own game, and its records are not converted")
-    table = _Table(games.load(game))
+    if allow is not None:
+        recorded = content.get("files")
+        digests = recorded if isinstance(recorded, dict) else {}
+        allow(
+            {
+                file: frozenset({str(digests[file])} if file in digests else ())
+                for file in trust.files_in(game)
+            }
+        )
+    table = _Table(games.load_known(game))
     used, moves = [], []
-    for move in (*told, None):
+    for move in (*words, None):
+        check()
         while table.is_chance:
             word = next(streams, None)
             if word is None:
@@ -217,6 +240,13 @@ def _read_one(content: Any) -> Board | Played:
             moves.append(table.state.read(move))
             table.state.play(moves[-1])
     return Played(game, tuple(used), tuple(moves), table.state)
+
+
+def _stream(word: Any) -> int:
+    """The stream of a chance event, as `_record` writes it."""
+    if not re.fullmatch("[0-9a-fA-F]{1,16}", str(word)):
+        raise ParseError(f"{told(word)} among 'chance' is no number of 16 hexadecimal digits")
+    return int(str(word), 16)
 
 
 def _record_text(found: Iterable[Board | Played]) -> str:
@@ -241,13 +271,14 @@ def read_actions(text: str) -> list[Board | Played]:
     """The games of a text, one a line; what follows # is a remark."""
     found: list[Board | Played] = []
     for number, line in enumerate(text.splitlines(), 1):
+        check()
         if not line.partition("#")[0].strip():
             continue
         match = _LINE.fullmatch(line)
         if match is None:
             raise ParseError(f"line {number}: write a game and its actions, such as 'bridge(): 12 3 …'")
         parameters = dict(part.strip().partition("=")[::2] for part in (match[2] or "").split(",") if part)
-        actions = iter([int(word) for word in match[3].split()])
+        actions = map(_action, match[3].split())
         try:
             if match[1] == "bridge":
                 found.append(_read_bridge(parameters, actions, int(match[4]) if match[4] else None))
@@ -261,12 +292,13 @@ def read_actions(text: str) -> list[Board | Played]:
 def _read_kibitz(short: str, parameters: dict[str, str], actions: Iterator[int]) -> Played:
     names = {short_name(name): name for name in games.known()}
     if short not in names:
-        raise ParseError(f"'{short}' is no game that can be read; there is bridge, {', '.join(names)}")
+        raise ParseError(f"{quoted(short)} is no game that can be read; there is bridge, {', '.join(names)}")
     name = names[short]
     spec = spec_of(name, parameters, told_as_numbers(games.game_class(name)))
-    table = _Table(games.load(spec))
+    table = _Table(games.load_known(spec))
     streams, moves = [], []
     while not table.state.is_over:
+        check()
         if table.is_chance:
             streams.append(table.read(actions))
             continue
@@ -275,12 +307,19 @@ def _read_kibitz(short: str, parameters: dict[str, str], actions: Iterator[int])
             break
         legal = table.encoding.moves(table.state.array)
         if action not in legal:
-            raise ParseError(f"action {action} is not legal; {', '.join(map(str, legal))} are")
+            raise ParseError(f"action {action} is not legal; {some(list(map(str, legal)))} are")
         moves.append(legal[action])
         table.state.play(legal[action])
     if next(actions, None) is not None:
         raise ParseError("there are actions after the end of the game")
     return Played(spec, tuple(streams), tuple(moves), table.state)
+
+
+def _action(word: str) -> int:
+    number = whole_number(word)
+    if number is None:
+        raise ParseError(f"{quoted(word)} is no action; OpenSpiel's are smaller")
+    return number
 
 
 def _actions_text(found: Iterable[Board | Played]) -> str:
@@ -291,12 +330,11 @@ def _actions_text(found: Iterable[Board | Played]) -> str:
 def _kibitz_line(played: Played) -> str:
     if isinstance(played.end.game, Bridge):
         return _bridge_line(_board(played))
-    name, _, given = played.game.partition(":")
-    table = _Table(games.load(played.game))
+    name, given = specs.split(played.game)
+    table = _Table(games.load_known(played.game))
     numbers = told_as_numbers(type(table.rules))
-    options = dict(part.split("=") for part in given.split(",") if part)
     told = ",".join(
-        f"{key}={getattr(table.rules, key) if key in numbers else value}" for key, value in options.items()
+        f"{key}={getattr(table.rules, key or '') if key in numbers else value}" for key, value in given
     )
     actions, streams = [], iter(played.streams)
     for move in (*played.moves, None):
@@ -348,6 +386,14 @@ def _bridge_line(board: Board) -> str:
     return f"{game}: {' '.join(map(str, actions))}{remark}"
 
 
+def _card(action: int) -> int:
+    if action >= CARDS.size:
+        raise ParseError(
+            f"action {action} is no card, and the auction has ended; cards are below {CARDS.size}"
+        )
+    return action
+
+
 _OTHER = {"ns": "ew", "ew": "ns"}
 
 
@@ -359,12 +405,15 @@ def _read_bridge(parameters: dict[str, str], actions: Iterator[int], board_numbe
     hands = [0] * 4
     for place, action in enumerate(deal):
         hands[place % 4] |= 1 << _TWIN.move(action)
-    told = parameters.get("dealer", "0")
-    if told not in ("0", "1", "2", "3"):
-        raise ParseError(f"dealer={told} is no seat; north is 0, east 1, south 2, west 3")
-    dealer = int(told)
-    calls = list(takewhile(lambda action: action in _CALL_WORDS, rest))
-    play = [_TWIN.move(action) for action in rest[len(calls) :]]
+    dealt = parameters.get("dealer", "0")
+    if dealt not in ("0", "1", "2", "3"):
+        raise ParseError(f"dealer={quoted(dealt)} is no seat; north is 0, east 1, south 2, west 3")
+    dealer = int(dealt)
+    calls: list[str] = []
+    for action in takewhile(_CALL_WORDS.__contains__, rest):
+        check_open(calls, _CALL_WORDS[action])
+        calls.append(_CALL_WORDS[action])
+    play = [_TWIN.move(_card(action)) for action in rest[len(calls) :]]
     side = ("ns", "ew")[dealer % 2]
     vulnerable = {side: parameters.get("dealer_vul"), _OTHER[side]: parameters.get("non_dealer_vul")}
     which = [each for each in ("ns", "ew") if str(vulnerable[each]).lower() == "true"]
@@ -374,7 +423,7 @@ def _read_bridge(parameters: dict[str, str], actions: Iterator[int], board_numbe
         hands=(north, east, south, west),
         dealer=dealer,
         vulnerable="both" if len(which) == 2 else which[0] if which else "none",
-        auction=tuple(_CALL_WORDS[call] for call in calls),
+        auction=tuple(calls),
         play=tuple(play),
     )
     if calls and not passes_to_come(board.auction):

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from kibitz import specs
+from kibitz import specs, trust
 from kibitz.errors import BadOption, UnknownName, Unsupported
 from kibitz.position import State, View
 from kibitz.search.advice import Advice
@@ -197,11 +197,17 @@ SETTINGS: dict[str, Setting] = {
 
 
 def make_agent(spec: str, game: Any = None) -> Agent:
-    """The agent that a string names.
+    """The agent that a person's string names; files in it may be used from now on (`kibitz.trust`).
 
     >>> make_agent("ismcts:2000,c=0.9").iterations
     2000
     """
+    trust.allow(spec)
+    return make_known_agent(spec, game)
+
+
+def make_known_agent(spec: str, game: Any = None) -> Agent:
+    """The agent that a string from data names; files in it are refused unless a person has allowed them."""
     name, given = specs.split(spec)
     if name not in SETTINGS:
         raise UnknownName("agent", name, SETTINGS)

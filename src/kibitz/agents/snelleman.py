@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kibitz import gpu
 from kibitz.belief.unseen import plan_for_lanes
 from kibitz.errors import Unsupported
-from kibitz.games.diminishing_bridge.rules import BID, BIDDING, PLAYING, DiminishingBridge
+from kibitz.games.diminishing_bridge.rules import BID, BIDDING, MOST_CARDS, PLAYING, DiminishingBridge
 from kibitz.games.diminishing_bridge.snelleman import RANDOM, RULE_BASED, Snelleman, nearest_bid
 from kibitz.kernel import component, entry
 from kibitz.position import View
@@ -40,7 +40,7 @@ def count_tricks(game, policy, root, seat, playouts, plan, world, moves, counts,
         game.sample(world[0], seat, plan[0], rng)
         world[0].turn = world[0].number % game.seats
         world[0].phase = PLAYING
-        play_out(game, policy, world[0], moves, rng)
+        play_out(game, policy, world[0], moves, MOST_CARDS, rng)
         counts[world[0].tricks[seat]] += 1.0
 
 

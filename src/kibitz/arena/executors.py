@@ -26,9 +26,9 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from kibitz import gpu
+from kibitz import gpu, kernel, trust
 from kibitz.arena.play import Batch, Match, Played
-from kibitz.errors import BadOption, InputError, KibitzError, MissingExtra
+from kibitz.errors import BadGame, BadOption, InputError, KibitzError, MissingExtra
 
 Result = tuple[Batch, Played, str]
 """A batch, what came of it, and the machine that played it."""
@@ -97,6 +97,7 @@ class Processes(Executor):
     def __init__(self, jobs: int) -> None:
         self.workers = jobs
         self._known: set[Match] = set()
+        self._faults: set[str] = set()  # the signals of those that crashed
         self._pool: ProcessPoolExecutor | None = None
 
     def close(self) -> None:
@@ -115,46 +116,96 @@ class Processes(Executor):
                 return
             except BrokenProcessPool:
                 deaths += 1
+                played = sorted({batch.match.game for batch in lost})
+                from_files = [game for game in played if trust.files_in(game)]
+                if self._faults and from_files:
+                    raise BadGame(
+                        f"a worker process crashed ({', '.join(sorted(self._faults))}) while it played "
+                        f"{', '.join(from_files)}, whose rules may use an index or a move that does not "
+                        f"exist; `kibitz check {from_files[0]}` looks for it. What was finished is kept"
+                    ) from None
                 _tell(f"a worker process was lost; batches to be played again: {len(lost)}")
         raise KibitzError(
             f"worker processes ended {deaths} times without finishing anything; is there enough memory for "
-            f"{self.workers} of them? What was finished before is kept"
+            f"{self.workers} of them? They played {', '.join(played)}; `kibitz check` looks for faults of a "
+            f"game. What was finished before is kept"
         )
 
     def _run_until_a_death(self, batches: Iterator[Batch], lost: list[Batch]) -> Iterator[Result]:
         """`BrokenProcessPool` if a worker dies; `lost` then holds what was not finished."""
         here = socket.gethostname()
         running: dict[Future[Played], Batch] = {}
+        on_trial: set[Match] = set()
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin_worker)
         pool = self._pool
         try:
             while True:
-                while len(running) < 2 * self.workers:
+                while len(running) < (1 if on_trial else 2 * self.workers):
                     batch = lost.pop() if lost else next(batches, None)
                     if batch is None:
                         break
-                    if batch.match in self._known:
-                        lost.append(batch)  # until the pool has it
-                        with _no_main_module(), _uninterrupted():
-                            running[pool.submit(batch.play)] = batch
-                        lost.pop()
-                    else:  # played here, it compiles what is missing once, before workers need it
+                    is_known = batch.match in self._known
+                    if not is_known and not _may_crash(batch):
+                        # Played here, it compiles what is missing once, before workers need it.
                         yield batch, batch.play(), here
                         self._known.add(batch.match)
+                        continue
+                    if not is_known and running:  # one worker compiles, and the others wait
+                        lost.append(batch)
+                        break
+                    lost.append(batch)  # until the pool has it
+                    with _no_main_module(), _uninterrupted():
+                        running[pool.submit(_play, batch, trust.allowed())] = batch
+                    lost.pop()
+                    if not is_known:
+                        on_trial.add(batch.match)
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     played = future.result()
-                    yield running.pop(future), played, here
-        except BaseException:
+                    batch = running.pop(future)
+                    self._known.add(batch.match)
+                    on_trial.discard(batch.match)
+                    yield batch, played, here
+        except BaseException as error:
             lost += running.values()
-            for process in list((pool._processes or {}).values()):
+            processes = list((pool._processes or {}).values())
+            self._faults = _faults_of(processes) if isinstance(error, BrokenProcessPool) else set()
+            for process in processes:
                 process.kill()  # a shutdown would wait for what they are playing
             pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
             raise
+
+
+def _may_crash(batch: Batch) -> bool:
+    """Whether a batch runs machine code of rules that nobody has tried but who wrote them.
+
+    Such a game is played by worker processes only, the first batch too: this process outlives them.
+    """
+    return bool(trust.files_in(batch.match.game)) and kernel.compiles()
+
+
+_FAULTS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT")
+"""What ends a process that reads, writes or jumps where it must not."""
+_WINDOWS_FAULT = 0xC0000000
+"""There, exit codes from here on."""
+
+
+def _faults_of(processes: list[Any]) -> set[str]:
+    """The faults that ended processes of a broken pool, which ends the others, too."""
+    found = set()
+    patience = time.monotonic() + 1
+    for process in processes:
+        while process.exitcode is None and time.monotonic() < patience:  # the pool's own thread asks, too
+            time.sleep(0.01)
+        code = process.exitcode or 0
+        if code >= _WINDOWS_FAULT:
+            found.add(f"code {code:#x}")
+        found |= {name for name in _FAULTS if code == -getattr(signal, name, 0) != 0}
+    return found
 
 
 @contextmanager
@@ -181,8 +232,12 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came:
-        signal.raise_signal(came[0])
+    if came:  # handed on; raised again, it would count as a second one (`kibitz.ending`)
+        handler = before[signal.Signals(came[0])]
+        if callable(handler):
+            handler(came[0], None)
+        else:
+            signal.raise_signal(came[0])
 
 
 def _begin_worker() -> None:
@@ -196,6 +251,12 @@ def _begin_worker() -> None:
         os._exit(1)
 
     threading.Thread(target=leave, daemon=True).start()
+
+
+def _play(batch: Batch, permissions: dict[str, str]) -> Played:
+    """Play a batch in a worker, which may run the files that its parent may run."""
+    trust.inherit(permissions)
+    return batch.play()
 
 
 class Cluster(Executor):
@@ -271,7 +332,7 @@ class Cluster(Executor):
                 batch = lost.pop() if lost else next(batches, None)
                 if batch is None:
                     break
-                running[play.remote(batch, folder)] = batch
+                running[play.remote(batch, folder, trust.allowed())] = batch
             if not running:
                 return
             ready, _ = ray.wait(list(running), num_returns=1, timeout=1)
@@ -297,7 +358,8 @@ class Cluster(Executor):
                     if deaths[batch] > _RESTARTS:
                         raise KibitzError(
                             f"workers of the cluster died {deaths[batch]} times on {batch}; the last "
-                            f"time: {failures[-1]}"
+                            f"time: {failures[-1]}. `kibitz check {batch.match.game}` looks for faults of "
+                            f"its rules"
                         ) from error
                 else:
                     if not isinstance(played, Played):
@@ -369,12 +431,14 @@ class _WithoutRay:
         return getattr(self._stream, name)
 
 
-def _play_on_a_node(batch: Batch, folder: str) -> tuple[Played | tuple[type[KibitzError], str], str]:
+def _play_on_a_node(
+    batch: Batch, folder: str, permissions: dict[str, str]
+) -> tuple[Played | tuple[type[KibitzError], str], str]:
     """What came of a batch, or what is wrong with it; and on which machine."""
     with suppress(OSError):
         os.chdir(folder)  # the name of a game's file means the same here and in the program
     try:
-        return batch.play(), socket.gethostname()
+        return _play(batch, permissions), socket.gethostname()
     except KibitzError as error:  # Ray cannot carry those that are made of more than a message
         return (type(error), str(error)), socket.gethostname()
     except Exception as error:

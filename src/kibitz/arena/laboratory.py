@@ -37,6 +37,7 @@ class Order:
     until_decided: bool = False
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores may be anything that a store can hold
 def is_decided(match: Match, scores: NDArray[np.float64]) -> bool:
     """Whether it is known that the first agent makes more points than the others, or fewer.
 

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import trust
 from kibitz.arena.executors import executor
 from kibitz.arena.play import _CHANCE_STREAM, Batch, Match
 from kibitz.belief import counters
 from kibitz.belief.counters import Counters
 from kibitz.errors import BadOption, Unsupported
 from kibitz.kernel import entry, kernel
-from kibitz.protocol import CHANCE
+from kibitz.protocol import CHANCE, MOST_EVENTS
 from kibitz.rng import U, mixed
 from kibitz.search.worlds import Worlds, deal_for_move, deal_rest, memory_for_worlds
 
@@ -38,7 +39,7 @@ def study(game, seed, deal, played, seen, worlds, positions, moves, candidates, 
     of_deal = mixed(mixed(U(0), seed), deal)
     ply = events = 0
     last = -1
-    while not game.is_over(state):
+    while not game.is_over(state) and ply < len(played) and events <= len(played) + MOST_EVENTS:
         seat = game.mover(state)
         if seat == CHANCE:
             rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), events)
@@ -97,6 +98,7 @@ def learn(
     """
     if path.suffix != ".npz":
         raise BadOption(f"'{path}' cannot be used: a file of counters ends in .npz")
+    trust.allow(game, agent)
     match = Match(game, (agent,), seed)
     if {"lesson", "predict"} & match.rules.defaulted:
         raise Unsupported(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import trust
 from kibitz.arena.executors import executor
 from kibitz.arena.laboratory import Laboratory, Order, Progress, is_decided
 from kibitz.arena.play import Match
@@ -102,6 +103,7 @@ class MatchResult:
         }
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores may be anything that a store can hold
 def summarise(
     match: Match,
     scores: NDArray[np.float64],
@@ -157,7 +159,7 @@ def match(
     keep_moves: bool = False,
     on_gpu: bool = False,
 ) -> MatchResult:
-    """Let agents play at one table, on duplicate deals.
+    """Let agents play at one table, on duplicate deals. Files that the strings name are run.
 
     With a store, deals that are there are not played again. With `until_decided`, the match ends when
     it is known whether the first agent makes more points than the others, and then the intervals hold
@@ -170,6 +172,7 @@ def match(
     """
     if games_wanted < 1:
         raise BadOption(f"{games_wanted} games cannot be played; give at least 1")
+    trust.allow(game, *agents)
     wanted = Match(game, tuple(agents), seed)
     wanted.check()
     if until_decided and len(agents) < 2:

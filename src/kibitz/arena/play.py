@@ -19,14 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import games, gpu, kernel
-from kibitz.agents import Agent, make_agent
+from kibitz.agents import Agent, make_known_agent
 from kibitz.arena import judge
-from kibitz.errors import BadGame, BadOption, IllegalMove, InputError
+from kibitz.cache import reachable_sources
+from kibitz.errors import BadOption, IllegalMove, InputError
 from kibitz.kernel import entry, seconds_compiling
 from kibitz.position import State, View
-from kibitz.protocol import CHANCE
+from kibitz.protocol import CHANCE, MOST_EVENTS
+from kibitz.reading import told
 from kibitz.rng import U, derive, mixed, stream
 from kibitz.search.objective import Habit
+from kibitz.trial import fault, not_over
 
 _CHANCE_STREAM, _AGENT_STREAM = 1, 2
 
@@ -95,6 +98,9 @@ class Deals(NamedTuple):
                 rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), chances)
                 game.deal(state, rng)
                 chances += 1
+                if chances > most + MOST_EVENTS:
+                    trouble[number] = True
+                    break
                 continue
             rng[0] = mixed(U(0), mixed(of_agents, plies) >> U(1))
             agent = places[seating, seat]
@@ -117,16 +123,19 @@ def is_among(game, state, move, moves):
     """Whether a move is legal."""
     n = game.legal(state, moves)
     found = False
-    for i in range(n):
+    for i in range(min(n, len(moves))):
         found = found or moves[i] == move
     return found
 
 
 @entry
-def go_on(game, deals, searches, places, seed, first_deal, states, chances, plies, waiting, starts, scratch):
+def go_on(
+    game, deals, searches, places, seed, first_deal, most, states, chances, plies, waiting, starts, scratch
+):
     """Let many games go on until each is over or an agent that searches must decide.
 
-    `waiting` is then its seat, or OVER, or ILLEGAL, and `starts` the seed of its decision.
+    `waiting` is then its seat, or OVER, or ILLEGAL, and `starts` the seed of its decision. A game that is
+    not over after `most` moves is ILLEGAL, too.
     """
     rng = scratch.rng
     for number in range(len(states)):
@@ -142,6 +151,8 @@ def go_on(game, deals, searches, places, seed, first_deal, states, chances, plie
                 rng[0] = mixed(mixed(of_deal, _CHANCE_STREAM), chances[number])
                 game.deal(state, rng)
                 chances[number] += 1
+                if chances[number] > most + MOST_EVENTS:
+                    waiting[number] = ILLEGAL
                 continue
             start = mixed(of_agents, plies[number]) >> U(1)
             agent = places[seating, seat]
@@ -154,7 +165,7 @@ def go_on(game, deals, searches, places, seed, first_deal, states, chances, plie
             else:
                 move = deals.others[agent - 1].choose(game, state, scratch.moves, rng)
             plies[number] += 1
-            if not is_among(game, state, move, scratch.moves):
+            if plies[number] > most or not is_among(game, state, move, scratch.moves):
                 waiting[number] = ILLEGAL
                 break
             game.play(state, move)
@@ -251,6 +262,8 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating:
             rng = stream(seed, deal, _CHANCE_STREAM, chances)
             seat = advance(game, position, DEAL, moves, view, rng)
             chances += 1
+            if chances > game.max_plies + MOST_EVENTS:
+                raise fault(game, f"is not over after {chances:,} chance events")
             continue
         agent = agents[seat]
         seen = View.over(game, seat, position if agent.cheating else view, agent.cheating)
@@ -262,10 +275,7 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating:
         for other in keeps:
             agents[other].learn(int(label_for(game, position, np.int64(move), other)))
         if len(played.moves) > game.max_plies:
-            raise BadGame(
-                f"a game of {type(game).__name__} lasted longer than max_plies = {game.max_plies}; "
-                f"`kibitz check` finds such faults"
-            )
+            raise not_over(game)
         following = advance(game, position, np.int64(move), moves, view, rng)
         if following == ILLEGAL:
             raise IllegalMove(
@@ -302,9 +312,9 @@ class Match:
     def check(self) -> None:
         """Raise what is wrong with it before anything is played."""
         if not 0 <= self.seed < 1 << 63:
-            raise BadOption(f"seed {self.seed} cannot be used; give a whole number from 0 to 2⁶³ − 1")
+            raise BadOption(f"seed {told(self.seed)} cannot be used; give a whole number from 0 to 2⁶³ − 1")
         for spec in self.agents:
-            make_agent(spec, self.rules).start(self.rules, 0)  # whether it can play this game
+            make_known_agent(spec, self.rules).start(self.rules, 0)  # whether it can play this game
         if self.judged:
             judge.check(self.rules, self.agents)
         _ = self.places
@@ -312,7 +322,7 @@ class Match:
     @cached_property
     def rules(self) -> Any:
         """The game itself."""
-        return games.load(self.game)
+        return games.load_known(self.game)
 
     @cached_property
     def places(self) -> list[list[int]]:
@@ -325,7 +335,7 @@ class Match:
     @cached_property
     def plays_lanes(self) -> bool:
         """Whether an agent decides in many games at once, so that they are played side by side."""
-        return any(decides_in_many(make_agent(spec, self.rules), self.rules) for spec in self.agents)
+        return any(decides_in_many(make_known_agent(spec, self.rules), self.rules) for spec in self.agents)
 
     @property
     def games_a_deal(self) -> int:
@@ -345,7 +355,7 @@ class Match:
 
         Results of other code are other results. Comments and docstrings do not count.
         """
-        agents = [make_agent(spec, self.rules) for spec in self.agents]
+        agents = [make_known_agent(spec, self.rules) for spec in self.agents]
         modules = {__name__, type(self.rules).__module__, *(type(agent).__module__ for agent in agents)}
         digest = hashlib.sha256(_code_of(tuple(sorted(modules))) + b"judged" * self.judged)
         for agent in agents:  # what their names stand for today
@@ -360,14 +370,20 @@ class Match:
 
 
 # They name, load and compile what plays; none of them decides a move.
-_PLUMBING = {"kibitz", "kibitz.agents", "kibitz.errors", "kibitz.games", "kibitz.kernel", "kibitz.specs"}
+_PLUMBING = {
+    "kibitz",
+    *(
+        f"kibitz.{name}"
+        for name in ("agents", "cache", "errors", "games", "kernel", "specs", "trial", "trust")
+    ),
+}
 
 
 @cache
 def _code_of(modules: tuple[str, ...]) -> bytes:
     """The sources behind modules, without comments and docstrings."""
     texts = []
-    for name, source in sorted(kernel.reachable_sources(modules, _PLUMBING).items()):
+    for name, source in sorted(reachable_sources(modules, _PLUMBING).items()):
         tree = ast.parse(source)
         kinds = ast.Module | ast.ClassDef | ast.FunctionDef
         for node in (node for node in ast.walk(tree) if isinstance(node, kinds)):
@@ -383,7 +399,7 @@ def first_decision(game: str, seed: int, deal: int) -> tuple[State, list[float]]
 
     Kept, for many agents are judged on the same deals, and a solver may need longer than they do.
     """
-    rules = games.load(game)
+    rules = games.load_known(game)
     state, chances = State(rules), 0
     while state.mover < 0:
         settle_chance(state, seed, deal, chances)
@@ -428,7 +444,7 @@ class Batch:
                 f"program that sent the work; install the same version of Kibitz (and of the game's file) "
                 f"everywhere"
             )
-        agents = [make_agent(spec, rules) for spec in match.agents]
+        agents = [make_known_agent(spec, rules) for spec in match.agents]
         shape = (self.deals, match.games_a_deal, match.seats)
         scores, counts = np.zeros(shape), np.zeros((*shape, 0 if match.judged else len(rules.counted)))
         spent = np.zeros((3, len(agents)))
@@ -489,9 +505,11 @@ class Batch:
     def _demand_no(self, trouble: NDArray[np.bool_]) -> None:
         if trouble.any():
             deal = self.first_deal + int(np.argmax(trouble)) // self.match.games_a_deal
-            raise BadGame(
-                f"on deal {deal} an illegal move was made, or a game lasted longer than max_plies = "
-                f"{self.match.rules.max_plies}; `kibitz check` finds such faults"
+            rules = self.match.rules
+            raise fault(
+                rules,
+                f"had an illegal move on deal {deal}, or was not over after {rules.max_plies:,} moves "
+                f"(max_plies)",
             )
 
     def _play_side_by_side(
@@ -508,7 +526,7 @@ class Batch:
         waiting = np.full(n, DEAL)
         while True:
             go_on(
-                *(rules, deals, np.array(searches), places, match.seed, self.first_deal),
+                *(rules, deals, np.array(searches), places, match.seed, self.first_deal, rules.max_plies),
                 *(states, chances, plies, waiting, starts, memory),
             )
             self._demand_no((waiting == ILLEGAL) | (plies > rules.max_plies))
@@ -538,7 +556,7 @@ class Batch:
         match, rules = self.match, self.match.rules
         # Two seats of one agent need memories of their own.
         bench = [
-            [agent, *(make_agent(spec, rules) for _ in range(match.seats - 1))]
+            [agent, *(make_known_agent(spec, rules) for _ in range(match.seats - 1))]
             for agent, spec in zip(agents, match.agents, strict=True)
         ]
         for d in range(self.deals):

@@ -335,7 +335,8 @@ def at_any_time(
     values: NDArray[np.float64] = np.asarray(per_deal, float)
     plain = mean_of_deals(values, confidence)
     seen = values if span is None else np.append(values, span)
-    lowest, highest = (float(seen.min()), float(seen.max())) if plain.n > 1 else (math.nan, math.nan)
+    # Numbers of NumPy: what is too large for them becomes infinite, and is no error.
+    lowest, highest = (seen.min(), seen.max()) if plain.n > 1 else (math.nan, math.nan)
     if not lowest < highest:
         return replace(plain, low=-math.inf, high=math.inf)
     low, high = _robbins(plain.n, plain.mean, float(values.var()), lowest, highest, confidence)

@@ -12,97 +12,23 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import trust
 from kibitz.arena.play import Batch, Match, Played
-from kibitz.errors import InputError, Unwritable
+from kibitz.arena.rows import Row
+from kibitz.arena.storefile import StoreFile
+from kibitz.errors import Damaged, InputError, UnknownName
 
-_APPLICATION = 0x4B494249  # "KIBI", in the header of the file
-
-# Script number n makes a store of version n from one of version n − 1.
-MIGRATIONS = (
-    """
-CREATE TABLE match (
-    id INTEGER PRIMARY KEY,
-    game TEXT NOT NULL,
-    agents TEXT NOT NULL,           -- JSON: the strings, in order
-    seed INTEGER NOT NULL,
-    rotate INTEGER NOT NULL,        -- whether a deal is played in every seating
-    code TEXT NOT NULL,             -- a digest of the rules and agents that played
-    seatings TEXT NOT NULL,         -- JSON: of every game of a deal, which agent has which seat
-    seats INTEGER NOT NULL,
-    UNIQUE (game, agents, seed, rotate, code)
-);
-CREATE TABLE batch (
-    match INTEGER NOT NULL REFERENCES match (id),
-    first_deal INTEGER NOT NULL,
-    deals INTEGER NOT NULL,
-    scores TEXT NOT NULL,           -- JSON: one number a seat, seating by seating, deal by deal
-    seconds REAL NOT NULL,          -- of one core
-    thought TEXT NOT NULL,          -- JSON: seconds, decisions and iterations of every agent
-    host TEXT NOT NULL,
-    finished TEXT NOT NULL,         -- UTC
-    PRIMARY KEY (match, first_deal)
-);
-CREATE TABLE program (
-    id INTEGER PRIMARY KEY,
-    host TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    born TEXT NOT NULL              -- tells a process from a later one with the same number
-);
-CREATE TABLE claim (
-    match INTEGER NOT NULL REFERENCES match (id),
-    first_deal INTEGER NOT NULL,
-    deals INTEGER NOT NULL,
-    program INTEGER NOT NULL REFERENCES program (id) ON DELETE CASCADE,
-    made REAL NOT NULL,             -- seconds since 1970
-    PRIMARY KEY (match, first_deal)
-);
-CREATE TABLE experiment (
-    name TEXT PRIMARY KEY,
-    description TEXT NOT NULL,      -- TOML
-    run TEXT NOT NULL               -- JSON: size, seed, command, versions, matches
-);
-CREATE VIEW result AS               -- one row for every seat of every game
-SELECT m.game, m.agents, m.seed, m.code,
-       b.first_deal + s.key / (m.seats * json_array_length(m.seatings)) AS deal,
-       s.key / m.seats % json_array_length(m.seatings) AS seating,
-       s.key % m.seats AS seat,
-       json_extract(m.agents, '$[' || json_extract(m.seatings, '$[' || (s.key / m.seats
-           % json_array_length(m.seatings)) || '][' || (s.key % m.seats) || ']') || ']') AS agent,
-       s.value AS score
-FROM batch b JOIN match m ON m.id = b.match, json_each(b.scores) s;
-""",
-    """
-CREATE TABLE record (               -- the moves of games, where they were asked for
-    match INTEGER NOT NULL REFERENCES match (id),
-    deal INTEGER NOT NULL,
-    seating INTEGER NOT NULL,
-    moves TEXT NOT NULL,            -- JSON
-    PRIMARY KEY (match, deal, seating)
-) WITHOUT ROWID;
-""",
-    """
--- JSON: what the game counts beside the score, of every agent: sums over deals, of counts and of squares
-ALTER TABLE batch ADD COLUMN counts TEXT NOT NULL DEFAULT '{}';
-""",
-    """
--- Whether decisions were judged by a solver: then a row of `result` is a figure, not a seat
-ALTER TABLE match ADD COLUMN judged INTEGER NOT NULL DEFAULT 0;
-""",
-)
-
-_BUSY_SECONDS = 60.0
+_ROWS_AT_ONCE = 500
 _OTHER_HOST_SECONDS = 600.0  # a claim from another machine cannot be looked after; then it is void
 
 
@@ -135,7 +61,30 @@ class Counts:
     """By name, of every agent: the sum of what a deal counts, and of its square."""
 
 
-class Store:
+@dataclass(frozen=True)
+class Kept:
+    """A match of a store."""
+
+    number: int
+    match: Match
+    code: str
+    """A digest of the rules and agents that played."""
+    places: list[list[int]]
+    """Of every game of a deal, which agent has which seat; as it was when the match was noted."""
+    files: dict[str, str]
+    """The files that its strings name, with their digests."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the scores of a deal: seatings and seats."""
+        return len(self.places), len(self.places[0])
+
+
+LeftOut = Callable[[str], None]
+"""Told of a row that is damaged and left out."""
+
+
+class Store(StoreFile):
     """Results in one file; `Store()` keeps them in memory only.
 
     >>> with Store() as store:
@@ -145,153 +94,13 @@ class Store:
     """
 
     def __init__(self, path: Path | str | None = None, read_only: bool = False) -> None:
-        self.path = Path(path) if path is not None else None
-        self.read_only = read_only
         self._program: int | None = None
         self._claimed: dict[tuple[int, int], int] = {}  # (match, first deal) → deals not yet written
-        if self.path is not None and self.path.is_dir():
-            raise InputError(f"{self.path} is a folder; a store is one file, such as {self.path}/results.db")
-        if self.path is not None and read_only and not self.path.is_file():
-            raise InputError(f"there is no store {self.path}; `kibitz experiment run` and others make one")
-        if self.path is not None and not read_only and not self.path.parent.is_dir():
-            raise Unwritable(
-                f"the store {self.path} cannot be made: there is no folder {self.path.parent}; make it first"
-            )
-        try:
-            with self._clear_errors():
-                self._db = self._connect()
-                self._migrate()
-        except BaseException:
-            if hasattr(self, "_db"):
-                self._db.close()
-            raise
+        self._written: dict[int, int] = {}  # match → its first deals, as far as they are known to be there
+        super().__init__(path, read_only)
 
-    # --- the file -----------------------------------------------------------------------------
-
-    def _connect(self) -> sqlite3.Connection:
-        if self.path is None:
-            return sqlite3.connect(":memory:", isolation_level=None)
-        if self.read_only:
-            return self._connect_to_read()
-        db = sqlite3.connect(self.path, isolation_level=None, timeout=_BUSY_SECONDS)
-        db.execute("PRAGMA synchronous = FULL")  # a finished batch outlives a power cut
-        db.execute("PRAGMA foreign_keys = ON")
-        return db
-
-    def _connect_to_read(self) -> sqlite3.Connection:
-        """As one who could write, if possible: only such a one clears SQLite's files away in the end."""
-        assert self.path is not None
-        address = self.path.resolve().as_uri()
-        for mode in ("mode=rw", "mode=ro", "immutable=1"):  # the last, where nothing can be written
-            db = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, timeout=_BUSY_SECONDS)
-            try:
-                db.execute("PRAGMA query_only = ON")
-                db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-                return db
-            except sqlite3.OperationalError:
-                db.close()
-                if mode == "immutable=1":
-                    raise
-        raise AssertionError
-
-    def _migrate(self) -> None:
-        """Bring the tables to the present version; a file that is no store is not touched."""
-        self._db.execute("BEGIN")  # one moment: another program may be making the tables
-        version = self._number("PRAGMA user_version")
-        tables = self._number("SELECT count(*) FROM sqlite_schema")
-        application = self._number("PRAGMA application_id")
-        self._db.execute("COMMIT")
-        if version == 0 and tables:
-            raise InputError(f"{self.path} is an SQLite file, but no store of Kibitz; nothing was changed")
-        if version and application != _APPLICATION:
-            raise InputError(f"{self.path} belongs to another program; nothing was changed")
-        if version > len(MIGRATIONS):
-            raise InputError(
-                f"{self.path} was made by a newer Kibitz (store version {version}, this one knows "
-                f"{len(MIGRATIONS)}); update Kibitz"
-            )
-        if self.read_only:
-            if version < len(MIGRATIONS):
-                raise InputError(
-                    f"{self.path} has the older store version {version}; open it once for writing "
-                    f"(any run does) to bring it to version {len(MIGRATIONS)}"
-                )
-            return
-        self._keep_a_log()
-        while version < len(MIGRATIONS):
-            with self._transaction():
-                version = self._number("PRAGMA user_version")  # another program may have been faster
-                if version < len(MIGRATIONS):
-                    for statement in filter(str.strip, MIGRATIONS[version].split(";\n")):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-                    version += 1
-                    self._db.execute(f"PRAGMA user_version = {version}")
-
-    def _keep_a_log(self) -> None:
-        """Readers and one writer at a time; SQLite does not wait by itself when two programs ask for it."""
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-
-    def _rows(self, query: str, values: Any = ()) -> Iterator[Any]:
-        with self._clear_errors():
-            yield from self._db.execute(query, values)
-
-    def _row(self, query: str, values: Any = ()) -> Any:
-        with self._clear_errors():
-            return self._db.execute(query, values).fetchone()
-
-    def _number(self, query: str, values: Any = ()) -> int:
-        row = self._row(query, values)
-        return int(row[0] or 0) if row else 0
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All or nothing, and one writer at a time."""
-        with self._clear_errors():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):  # SQLite may have rolled back itself
-                    self._db.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        kept = "What was finished before is kept; run the same command again after that"
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            match getattr(error, "sqlite_errorname", "").split("_")[:2]:
-                case ["SQLITE", "FULL"]:
-                    raise Unwritable(
-                        f"no room is left for the store {self.path}; make some. {kept}"
-                    ) from error
-                case ["SQLITE", "READONLY" | "CANTOPEN" | "PERM"]:
-                    if self.read_only:
-                        raise InputError(f"the store {self.path} cannot be read: no permission") from error
-                    raise Unwritable(
-                        f"the store {self.path} cannot be written: no permission for it or its folder. "
-                        f"What is there is kept; give permission, or name another store with --store"
-                    ) from error
-                case ["SQLITE", "BUSY"]:
-                    raise Unwritable(
-                        f"the store {self.path} has been locked by another program for a minute. {kept}"
-                    ) from error
-                case ["SQLITE", "IOERR"]:
-                    raise Unwritable(f"the store {self.path} cannot be written ({error}). {kept}") from error
-                case ["SQLITE", "NOTADB" | "CORRUPT"]:
-                    raise InputError(f"{self.path} is no store of Kibitz, or damaged ({error})") from error
-            raise
+    def _at(self, table: str, name: Any) -> Row:
+        return Row(self.path, table, str(name))
 
     def give_back(self) -> None:
         """Give back what is claimed and not played."""
@@ -306,28 +115,26 @@ class Store:
         """Give back what is claimed and not played, and close the file."""
         with suppress(InputError):  # a full disk, say: the claims are void when this program is gone
             self.give_back()
-        self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+            if not self.read_only:
+                with self._transaction():
+                    self._forget_the_gone()
+        super().close()
 
     # --- claims -------------------------------------------------------------------------------
 
     def number_of(self, match: Match) -> int:
         """The number of a match in this store, which is given to it if it is new."""
-        found = self.find(match)
+        found, files = self.find(match), json.dumps(_digests(match))
         if found is not None:
+            if files != "{}":  # another text of the same code, such as one with more comments
+                with self._transaction():
+                    self._db.execute("UPDATE match SET files = ? WHERE id = ?", (files, found))
             return found
         with self._transaction():
             self._db.execute(
-                "INSERT OR IGNORE INTO match (game, agents, seed, rotate, code, seatings, seats, judged) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*_key(match), match.code, json.dumps(match.places), match.seats, match.judged),
+                "INSERT OR IGNORE INTO match (game, agents, seed, rotate, code, seatings, seats, judged, "
+                "files) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_key(match), match.code, json.dumps(match.places), match.seats, match.judged, files),
             )
         return int(self.find(match) or 0)
 
@@ -339,26 +146,29 @@ class Store:
 
     def games_of_other_code(self, match: Match) -> int:
         """How many games the same strings have played with rules or agents that were other code."""
-        query = (
-            "SELECT sum(deals) * json_array_length(seatings) FROM match JOIN batch ON match = id "
-            "WHERE (game, agents, seed, rotate) = (?, ?, ?, ?) AND code != ? AND judged = ?"
+        numbers = self._rows(
+            "SELECT id FROM match WHERE (game, agents, seed, rotate) = (?, ?, ?, ?) AND code != ? "
+            "AND judged = ?",
+            (*_key(match), match.code, match.judged),
         )
-        return self._number(query, (*_key(match), match.code, match.judged))
+        return sum(len(self.kept(n).places) * self.finished(n) for (n,) in numbers)
 
     def claim(self, number: int, deals: int, most: int) -> range | None:
         """Up to `most` deals of the first `deals` that nobody has played or is playing; None if none are."""
         with self._transaction():
-            if not self._number("SELECT count(*) FROM program WHERE id = ?", (self._program,)):
+            is_new = not self._number("SELECT count(*) FROM program WHERE id = ?", (self._program,))
+            if is_new:
                 self._program = self._enrol()  # the first claim, or another machine took us for gone
             self._forget_the_gone()
-            taken = self._db.execute(
-                "SELECT first_deal, deals FROM batch WHERE match = :match AND first_deal < :deals "
-                "UNION ALL SELECT first_deal, deals FROM claim WHERE match = :match AND first_deal < :deals "
-                "ORDER BY first_deal",
-                {"match": number, "deals": deals},
-            )
-            first, end = 0, deals
-            for start, n in taken:
+            written = self._written.get(number, 0)
+            taken = [(start, n) for _, start, n, _ in self._stretches("claim", number, deals)]
+            for _, start, n, _ in self._stretches("batch", number, deals, begin=written):
+                taken.append((start, n))
+                if start == written:
+                    written += n
+            self._written[number] = written
+            first, end = written, deals
+            for start, n in sorted(taken):
                 if start > first:
                     end = start
                     break
@@ -371,6 +181,8 @@ class Store:
                 (number, found.start, len(found), self._program, time.time()),
             )
         self._claimed[number, found.start] = len(found)
+        if is_new:  # from now on the file itself says that somebody is at work
+            self._copy_log()
         return found
 
     def _enrol(self) -> int:
@@ -382,10 +194,13 @@ class Store:
         """Void the claims of programs that do not run any more."""
         programs = self._db.execute(
             "SELECT program.id, host, pid, born, max(made) FROM program "
-            "LEFT JOIN claim ON program = program.id WHERE program.id != ? GROUP BY program.id",
+            "LEFT JOIN claim ON program = program.id WHERE program.id IS NOT ? GROUP BY program.id",
             (self._program,),
         ).fetchall()
         for program, host, pid, born, made in programs:
+            row = self._at("program", program)
+            row.whole("pid", pid, 1, 1 << 31)
+            row.number("claim.made", made or 0)
             here = host == socket.gethostname() and os.name == "posix"
             alive = _is_alive(pid, born) if here else time.time() - (made or 0) < _OTHER_HOST_SECONDS
             if not alive:
@@ -398,12 +213,8 @@ class Store:
         """Write a finished batch; False if somebody else has written some of its deals before."""
         with self._transaction():
             # Batches do not overlap each other: the last one that begins before our end also ends last.
-            end = self._number(
-                "SELECT first_deal + deals FROM batch WHERE match = ? AND first_deal < ? "
-                "ORDER BY first_deal DESC LIMIT 1",
-                (number, batch.first_deal + batch.deals),
-            )
-            is_new = end <= batch.first_deal
+            last = self._last_before(number, batch.first_deal + batch.deals)
+            is_new = last is None or last[1] + last[2] <= batch.first_deal
             if is_new:
                 self._insert(batch, number, played, host or socket.gethostname())
             self._shorten_claim(number, batch)
@@ -436,61 +247,92 @@ class Store:
                 query = "DELETE FROM claim WHERE (match, first_deal, program) = (?, ?, ?)"
                 self._db.execute(query, (*claim, self._program))
 
-    def finished(self, number: int, deals: int) -> int:
-        """How many of the first `deals` deals are in the store."""
-        return self._number(
-            "SELECT sum(min(deals, :deals - first_deal)) FROM batch "
-            "WHERE match = :match AND first_deal < :deals",
-            {"match": number, "deals": deals},
+    def finished(self, number: int, deals: int | None = None) -> int:
+        """How many of the first `deals` deals are in the store; of all, if not said."""
+        return sum(n for _, _, n, _ in self._stretches("batch", number, deals, is_cut=True))
+
+    def _stretches(
+        self,
+        table: str,
+        number: int,
+        deals: int | None,
+        columns: str = "",
+        begin: int = 0,
+        is_cut: bool = False,
+    ) -> Iterator[tuple[Row, int, int, list[Any]]]:
+        """Batches or claims of a match from deal `begin` up to `deals`: row, first deal, deals, `columns`.
+
+        They come in order, some at a time, so that nobody waits for whoever works on them meanwhile.
+        """
+        end = 0
+        limit = deals if deals is not None else 1 << 62
+        query = (
+            f"SELECT first_deal, deals{columns} FROM {table} WHERE match = ? AND first_deal >= ? AND "
+            f"(first_deal < ? OR typeof(first_deal) != 'integer') ORDER BY first_deal LIMIT {_ROWS_AT_ONCE}"
         )
+        while rows := self._rows(query, (number, begin, limit)):
+            for found in rows:
+                row, first, n, values = self._stretch(table, number, found)
+                if first < end:
+                    raise row.damaged(f"deal {first} is in the row before, too")
+                end, begin = first + n, first + 1
+                yield row, first, min(n, limit - first) if is_cut else n, values
 
     def scores(self, number: int, deals: int) -> NDArray[np.float64]:
         """The scores of the first `deals` deals, [deal, seating, seat]; of fewer, if one is missing."""
-        seatings, seats = self._row(
-            "SELECT json_array_length(seatings), seats FROM match WHERE id = ?", (number,)
-        )
-        parts = [np.zeros((0, seatings, seats))]
-        rows = self._rows(
-            "SELECT first_deal, scores FROM batch WHERE match = ? AND first_deal < ? ORDER BY first_deal",
-            (number, deals),
-        )
+        shape = self.kept(number).shape
+        parts = [np.zeros((0, *shape))]
         end = 0
-        for first, text in rows:
+        for row, first, n, (text,) in self._stretches("batch", number, deals, ", scores"):
             if first > end:
                 break
-            parts.append(np.array(json.loads(text), float).reshape(-1, seatings, seats)[: deals - first])
-            end = first + len(parts[-1])
+            parts.append(row.scores("scores", text, (n, *shape))[: deals - first])
+            end = first + n
         return np.concatenate(parts)
 
     def scores_of_deal(self, number: int, deal: int) -> NDArray[np.float64] | None:
         """The scores of one deal, [seating, seat], if it is finished."""
-        row = self._row(
-            "SELECT first_deal, deals, scores FROM batch WHERE match = ? AND first_deal <= ? "
-            "ORDER BY first_deal DESC LIMIT 1",
-            (number, deal),
-        )
-        if row is None or deal >= row[0] + row[1]:
+        found = self._last_before(number, deal + 1, ", scores")
+        if found is None or deal >= found[1] + found[2]:
             return None
-        places = self._places(number)
-        scores: NDArray[np.float64] = np.array(json.loads(row[2]), float)
-        return scores.reshape(-1, len(places), len(places[0]))[deal - row[0]]
+        row, first, n, (text,) = found
+        return row.scores("scores", text, (n, *self.kept(number).shape))[deal - first]
+
+    def _last_before(
+        self, number: int, deal: int, columns: str = ""
+    ) -> tuple[Row, int, int, list[Any]] | None:
+        """The last batch of a match that begins before a deal: row, first deal, deals, `columns`."""
+        query = (
+            f"SELECT first_deal, deals{columns} FROM batch WHERE match = ? AND first_deal < ? "
+            f"ORDER BY first_deal DESC LIMIT 1"
+        )
+        found = self._row(query, (number, deal))
+        return self._stretch("batch", number, found) if found else None
+
+    def _stretch(self, table: str, number: int, found: Any) -> tuple[Row, int, int, list[Any]]:
+        first, n, *values = found
+        row = self._at(table, f"(match {number}, first_deal {first})")
+        return row, row.whole("first_deal", first), row.whole("deals", n, 1), values
 
     def rows(self) -> int:
         """How many rows `results` has."""
-        return self._number(
-            "SELECT sum(deals * seats * json_array_length(seatings)) FROM batch JOIN match ON match = id"
+        return sum(
+            deals * len(places) * len(places[0])
+            for number, _, _, deals in self.matches()
+            for places in (self.kept(number).places,)
         )
 
     def cost(self, number: int, deals: int) -> Cost:
         """What was spent on the first `deals` deals."""
-        query = "SELECT deals, seconds, thought FROM batch WHERE match = ? AND first_deal < ?"
-        rows = list(self._rows(query, (number, deals)))
+        agents = len(self.kept(number).match.agents)
+        spent, seconds = 0, 0.0
         total: dict[str, Any] = {}
-        for _, _, text in rows:
-            for what, numbers in json.loads(text).items():
-                total[what] = np.add(total.get(what, 0.0), numbers)
-        thought = {what: numbers.tolist() for what, numbers in total.items()}
-        return Cost(sum(row[0] for row in rows), sum(row[1] for row in rows), thought)
+        for row, _, n, (time_spent, text) in self._stretches("batch", number, deals, ", seconds, thought"):
+            spent += n
+            seconds += row.number("seconds", time_spent)
+            _add(total, row.sums("thought", text, (agents,)))
+        thought = {what: numbers.astype(float).tolist() for what, numbers in total.items()}
+        return Cost(spent, seconds, thought)
 
     def counts(self, number: int, deals: int) -> Counts:
         """What the game counted on the first `deals` deals; on fewer, if one is missing.
@@ -498,63 +340,103 @@ class Store:
         A batch has sums over its deals, so one that reaches past `deals` is left out: that happens
         where more was played than is asked for now. So is one of a time when nothing was counted.
         """
-        rows = self._rows(
-            "SELECT first_deal, deals, counts FROM batch WHERE match = ? AND first_deal + deals <= ? "
-            "AND counts != '{}' ORDER BY first_deal",
-            (number, deals),
-        )
+        agents = len(self.kept(number).match.agents)
         end = 0
         total: dict[str, Any] = {}
-        for first, n, text in rows:
+        for row, first, n, (text,) in self._stretches("batch", number, deals, ", counts"):
+            if first + n > deals or text == "{}":
+                continue
             if first > end:
                 break
             end = first + n
-            for name, sums in json.loads(text).items():
-                total[name] = np.add(total.get(name, 0), sums)
+            _add(total, row.sums("counts", text, (2, agents)))
         return Counts(end, {name: sums.tolist() for name, sums in total.items()})
 
     def moves(self, number: int, deal: int, seating: int) -> list[int] | None:
         """The moves of a game, if they were kept."""
         query = "SELECT moves FROM record WHERE (match, deal, seating) = (?, ?, ?)"
         row = self._row(query, (number, deal, seating))
-        return json.loads(row[0]) if row else None
+        name = f"(match {number}, deal {deal}, seating {seating})"
+        return self._at("record", name).wholes("moves", row[0]) if row else None
 
-    def matches(self) -> list[tuple[int, Match, str, int]]:
-        """All matches: number, match, code, finished deals; sorted by what they are, not by when."""
-        rows = self._rows(
-            "SELECT id, game, agents, seed, rotate, judged, code, "
-            "(SELECT coalesce(sum(deals), 0) FROM batch WHERE match = id) "
-            "FROM match ORDER BY game, agents, seed, rotate DESC, code"
+    # --- matches ------------------------------------------------------------------------------
+
+    def kept(self, number: int) -> Kept:
+        """What is noted of the match with a number, which must be there."""
+        found = self._row(
+            "SELECT game, agents, seed, rotate, judged, code, seatings, seats, files FROM match WHERE id = ?",
+            (number,),
         )
+        row = self._at("match", number)
+        if found is None:
+            raise row.damaged("it is missing, and other rows are about it")
+        game, agents, seed, rotate, judged, code, seatings, seats, files = found
+        match = Match(
+            row.text("game", game),
+            tuple(row.texts("agents", agents)),
+            row.whole("seed", seed),
+            row.flag("rotate", rotate),
+            row.flag("judged", judged),
+        )
+        places = row.seatings("seatings", seatings, row.whole("seats", seats, 1), len(match.agents))
+        digests = {file: str(digest) for file, digest in row.mapping("files", files).items()}
+        return Kept(number, match, row.text("code", code), places, digests)
+
+    def numbers(self) -> list[int]:
+        """The numbers of all matches, sorted by what they are, not by when they were played."""
         return [
-            (number, Match(game, tuple(json.loads(agents)), seed, bool(rotate), bool(judged)), code, deals)
-            for number, game, agents, seed, rotate, judged, code, deals in rows
+            number
+            for (number,) in self._rows("SELECT id FROM match ORDER BY game, agents, seed, rotate DESC, code")
         ]
+
+    def matches(self, left_out: LeftOut | None = None) -> list[tuple[int, Match, str, int]]:
+        """All matches in the same order: number, match, code, finished deals.
+
+        What is damaged is an error, or is told to `left_out` and left out.
+        """
+        found = []
+        for number in self.numbers():
+            try:
+                kept = self.kept(number)
+                found.append((number, kept.match, kept.code, self.finished(number)))
+            except Damaged as error:
+                if left_out is None:
+                    raise
+                left_out(str(error))
+        return found
+
+    def files(self) -> trust.Recorded:
+        """The files that games and agents of the store name, with their digests when they played.
+
+        Nothing of a damaged match is used, so its files are not among them.
+        """
+        found: trust.Recorded = {}
+        for number in self.numbers():
+            with suppress(Damaged):
+                kept = self.kept(number)
+                for text in (kept.match.game, *kept.match.agents):
+                    for file in trust.files_in(text):
+                        digests = {kept.files[file]} if file in kept.files else set()
+                        found[file] = found.get(file, frozenset()) | digests
+        return found
 
     def results(self) -> Iterator[tuple[Any, ...]]:
         """One row for every seat of every game, in an order that does not depend on who played when.
 
         (game, agents, seed, code, deal, seating, seat, agent, score)
         """
-        for number, match, code, _ in self.matches():
-            places, agents = self._places(number), json.dumps(match.agents, ensure_ascii=False)
-            rows = self._rows(
-                "SELECT first_deal, scores FROM batch WHERE match = ? ORDER BY first_deal", (number,)
-            )
-            for first, text in rows:
-                shaped = np.array(json.loads(text), float).reshape(-1, len(places), len(places[0]))
+        for number in self.numbers():
+            kept = self.kept(number)
+            match, agents = kept.match, json.dumps(kept.match.agents, ensure_ascii=False)
+            for row, first, n, (text,) in self._stretches("batch", number, None, ", scores"):
+                shaped = row.scores("scores", text, (n, *kept.shape))
                 for d, deal in enumerate(shaped.tolist()):
-                    for s, seats in enumerate(places):
+                    for s, seats in enumerate(kept.places):
                         for seat, a in enumerate(seats):
                             yield (
-                                *(match.game, agents, match.seed, code, first + d, s, seat),
+                                *(match.game, agents, match.seed, kept.code, first + d, s, seat),
                                 *(match.agents[a], deal[s][seat]),
                             )
-
-    def _places(self, number: int) -> list[list[int]]:
-        row = self._row("SELECT seatings FROM match WHERE id = ?", (number,))
-        places: list[list[int]] = json.loads(row[0])
-        return places
 
     # --- experiments --------------------------------------------------------------------------
 
@@ -566,15 +448,40 @@ class Store:
                 (name, description, json.dumps(run, ensure_ascii=False)),
             )
 
-    def experiments(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Name → description and how it was run."""
-        rows = self._rows("SELECT name, description, run FROM experiment ORDER BY rowid")
-        return {name: (text, json.loads(run)) for name, text, run in rows}
+    def experiments(self, left_out: LeftOut | None = None) -> list[str]:
+        """The names of all experiments, in the order in which they were first noted."""
+        found = []
+        for number, name in self._rows("SELECT rowid, name FROM experiment ORDER BY rowid"):
+            try:
+                found.append(self._at("experiment", number).text("name", name))
+            except Damaged as error:
+                if left_out is None:
+                    raise
+                left_out(str(error))
+        return found
+
+    def experiment(self, name: str) -> tuple[str, dict[str, Any], Row]:
+        """What was asked, how it was run, and where that stands."""
+        found = self._row("SELECT description, run FROM experiment WHERE name = ?", (name,))
+        if found is None:
+            raise UnknownName("experiment in the store", name[:60], self.experiments(left_out=lambda _: None))
+        row, (text, run) = self._at("experiment", name), found
+        return row.text("description", text), row.mapping("run", run), row
 
 
 def _key(match: Match) -> tuple[str, str, int, bool]:
     """What a match is filed under, beside its code."""
     return match.game, json.dumps(match.agents, ensure_ascii=False), match.seed, match.rotate
+
+
+def _digests(match: Match) -> dict[str, str]:
+    """The files that a match names, with the digest of each."""
+    return {file: trust.digest(file) for text in (match.game, *match.agents) for file in trust.files_in(text)}
+
+
+def _add(total: dict[str, Any], sums: dict[str, NDArray[Any]]) -> None:
+    for name, numbers in sums.items():
+        total[name] = total[name] + numbers if name in total else numbers
 
 
 def _numbers(scores: NDArray[np.float64]) -> str:

@@ -188,7 +188,7 @@ class Tally:
         """What the game counts, a game, or as a share of games, of games won or of another count."""
         name, _, of = measure.partition(" of ")
         n = counts.deals
-        if name not in counts.sums or not n:
+        if not {name, of} - {*_OF, ""} <= counts.sums.keys() or not n:
             return Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
 
         def sums(what: str) -> Sums:

@@ -7,9 +7,13 @@ they were after any number of them. A file of counters is a compressed NumPy arc
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import struct
 import sys
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz import specs, trust
 from kibitz.errors import BadOption, InputError, Unsupported, Unwritable
+from kibitz.reading import file_bytes
 
 STEP = 1000
 """Games between two states of the counters that can be asked for."""
@@ -146,22 +152,43 @@ def _small(counts: NDArray[np.int64]) -> NDArray[Any]:
 
 def load(path: Path) -> Counters:
     """The counters of a file."""
+    content = io.BytesIO(file_bytes(path, "`kibitz learn` makes one"))
     try:
-        with np.load(path, allow_pickle=False) as file:
-            about = json.loads(str(file["about"]))
-            return Counters(
-                **about, counts=file["counts"].astype(np.int64), dealt=file["dealt"].astype(np.int64)
-            )
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; `kibitz learn` makes one") from None
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        with np.load(content, allow_pickle=False) as file:
+            about, counts, dealt = json.loads(str(file["about"])), file["counts"], file["dealt"]
+        if not {counts.dtype.kind, dealt.dtype.kind} <= {"i", "u"}:
+            raise ValueError("counts are whole numbers")
+        found = Counters(**about, counts=counts.astype(np.int64), dealt=dealt.astype(np.int64))
+        if not all(map(_is_number, (found.seed, found.situations, found.rounds, found.step - 1))):
+            raise ValueError("a number is none, or below 0")
+        steps = -(-found.rounds // found.step)
+        if counts.shape != (steps, found.situations, 2) or dealt.shape != (steps, 3):
+            raise ValueError(f"not as many counts as {found.rounds} games make")
+        if min(found.counts.min(initial=0), found.dealt.min(initial=0)) < 0:
+            raise ValueError("a count is below 0")
+        return found
+    except _UNREADABLE as error:
         raise InputError(f"{path} holds no counters of `kibitz learn`: {error}") from None
+
+
+_UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, EOFError, RuntimeError, MemoryError),
+    *(SyntaxError, struct.error, zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy and its helpers raise for a file that is none of theirs, or damaged."""
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
 
 
 def find(game: Any, learned: str) -> Counters:
     """The counters in a file, or those that lie beside the rules of a game under the name of an agent."""
-    if learned.endswith(".npz"):
+    if specs.is_file(learned):
+        trust.must_be_allowed(learned)
         found = load(Path(learned))
+    elif not re.fullmatch(r"[\w-]+", learned):
+        raise BadOption(f"learned={learned} is neither the name of an agent nor a file FILE.npz")
     else:
         beside = Path(str(sys.modules[type(game).__module__].__file__)).parent / "counters"
         path = beside / f"{learned}.npz"

@@ -10,14 +10,14 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from kibitz import __version__
+from kibitz import __version__, specs, trust
 from kibitz.arena.executors import Executor
 from kibitz.arena.laboratory import Laboratory, Order, Progress, probe, stops_at
 from kibitz.arena.store import Store
 from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
-from kibitz.games import load
+from kibitz.games import load_known
 
 PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
 """The experiments that come with Kibitz, by the names of their files in `published/`."""
@@ -25,8 +25,8 @@ PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
 
 def next_steps(game: str) -> list[str]:
     """Commands to go on with after an experiment with a game, and what they are for."""
-    name = game.partition(":")[0]
-    has_rules_of_thumb = "sensible_move" not in load(name).defaulted
+    name = specs.split(game)[0]
+    has_rules_of_thumb = "sensible_move" not in load_known(name).defaulted
     rivals = "expert rule-based" if has_rules_of_thumb else "ismcts:1000 random"
     steps = {
         f"kibitz play {name}": "play against the strongest agent",
@@ -68,10 +68,10 @@ def run(
     seed = experiment.seed if seed is None else seed
     wanted = planned(experiment, factor, seed)
     numbers = [store.number_of(order.match) for order in wanted]
-    noted = Run(factor, seed, command, versions(), numbers, experiment.folder, experiment.is_quick)
-    store.write_experiment(experiment.name, experiment.text, noted.to_dict())
+    how = Run(factor, seed, command, versions(), numbers, experiment.folder, experiment.is_quick)
+    store.write_experiment(experiment.name, experiment.text, how.to_dict())
     Laboratory(store, executor, keep_moves).run(wanted, progress)
-    return evaluate(experiment, noted, store)
+    return evaluate(experiment, how, store)
 
 
 def planned(experiment: Experiment, factor: float = 1.0, seed: int | None = None) -> list[Order]:
@@ -97,23 +97,23 @@ def results(
     One that cannot be read any more (its game's file is gone, say) is an error, or is left out and told
     to `unreadable`.
     """
-    known = store.experiments()
-    for name in names:
-        if name not in known:
-            raise UnknownName("experiment in the store", name, known)
     found = []
-    for name in names or known:
-        text, noted = known[name]
+    for name in names or store.experiments(unreadable):
         try:
-            how = Run(**noted)
-            folder = Path(how.folder) if how.folder else None
-            experiment = replace(read(text, name, name, folder), is_quick=how.quick)
-            found.append(evaluate(experiment, how, store))
+            found.append(evaluate(*noted(store, name), store))
         except KibitzError as error:
             if unreadable is None or name in names:
                 raise
             unreadable(f"{name} cannot be read any more and is left out: {error}")
     return found
+
+
+def noted(store: Store, name: str) -> tuple[Experiment, Run]:
+    """An experiment of a store, and how it was run."""
+    text, told, row = store.experiment(name)
+    how = Run.of(told, row)
+    folder = Path(how.folder) if how.folder else None
+    return replace(read(text, name, name, folder), is_quick=how.quick), how
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,11 @@ def dry_run(
 
 
 def tournament(game: str, agents: Sequence[str], games: int, seed: int) -> Experiment:
-    """The experiment that lets everyone play everyone."""
+    """The experiment that lets everyone play everyone; a person names the game and the agents."""
     import hashlib
     import json
 
+    trust.allow(game, *agents)
     if len(set(agents)) < max(2, len(agents)):
         raise BadOption("a tournament needs at least two agents, all of them different")
     # JSON's texts and lists are TOML's too.
@@ -180,6 +181,7 @@ __all__ = [
     "dry_run",
     "games_of_other_code",
     "next_steps",
+    "noted",
     "planned",
     "published",
     "read",

@@ -31,14 +31,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kibitz import specs, trust
 from kibitz.arena.play import Match
 from kibitz.arena.tally import JUDGED, MEASURES, RATIOS, count_measures
 from kibitz.belief import counters
-from kibitz.errors import BadOption, InputError, KibitzError, ParseError, UnknownName
-from kibitz.games import load
+from kibitz.errors import BadOption, KibitzError, ParseError, UnknownName, quoted
+from kibitz.games import load_known
+from kibitz.reading import LARGEST_NUMBER, file_text, told
 
 INTERVALS = ("deals", "bootstrap", "wilson", "exact")
 """How an interval is made: over deals (Student, ratio), by bootstrap over deals, or over single games."""
+
+MOST_MATCHES = 5_000
+"""Of one experiment: combinations of values, and pairs of a tournament."""
+
+MOST_LINES = 20_000
+"""In the tables of one experiment: one for every row and every combination of values."""
 
 FIGURES = ("intervals", "curve", "heat", "bars", "distribution")
 
@@ -91,6 +99,11 @@ class MatchGrid:
     """`decided`: end when it is known whether the first agent makes more points than the others."""
     judged: bool = False
     """`true`: nothing is played; the one agent makes the first decision of a deal, judged by a solver."""
+
+    @property
+    def size(self) -> int:
+        """How many combinations of values there are."""
+        return math.prod(map(len, self.grid.values()))
 
     @cached_property
     def cells(self) -> list[dict[str, Any]]:
@@ -271,7 +284,7 @@ def pairings(tournament: Tournament) -> list[MatchGrid]:
     """
     from kibitz import games
 
-    rules = games.load(tournament.game)
+    rules = games.load_known(tournament.game)
     sides = len({int(rules.team(seat)) for seat in range(rules.seats)})
     found = []
     for first, second in itertools.combinations(range(len(tournament.agents)), 2):
@@ -285,28 +298,24 @@ def pairings(tournament: Tournament) -> list[MatchGrid]:
 # --- reading ---------------------------------------------------------------------------------------
 
 
-def read_file(path: Path) -> Experiment:
+def read_file(path: Path, allow: trust.Allow | None = None) -> Experiment:
     """The experiment that a file describes, checked; game files are looked for beside it."""
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError as error:
-        raise InputError(
-            f"there is no file {path}; give the path of an experiment, such as budget.toml"
-        ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-    return read(text, path.name, path.stem, path.resolve().parent)
+    text = file_text(path, "give the path of an experiment, such as budget.toml")
+    return read(text, path.name, path.stem, path.resolve().parent, allow)
 
 
-def read(text: str, where: str, name: str = "", folder: Path | None = None) -> Experiment:
+def read(
+    text: str, where: str, name: str = "", folder: Path | None = None, allow: trust.Allow | None = None
+) -> Experiment:
     """The experiment that a text describes, checked: every name, number and agent string.
 
-    A game's file that is not given from the root is looked for in `folder`.
+    A game's file that is not given from the root is looked for in `folder`. Files are not run unless a person
+    has allowed them (`kibitz.trust`); `allow` is asked before they are needed.
     """
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ParseError(f"{where} is no TOML: {error}") from error
+        raise ParseError(f"{where} is no TOML: {str(error)[:200]}") from error
     table.setdefault("name", name)
     matches = _tables(table.pop("match", {}), f"{where}: match")
     tournaments = _tables(table.pop("tournament", {}), f"{where}: tournament")
@@ -321,11 +330,11 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
     experiment = Experiment(
         **top,
         matches={
-            key: MatchGrid(**_read(MatchGrid, {**given, "name": key}, f"{where}: match.{key}"))
+            key: MatchGrid(**_read(MatchGrid, {**given, "name": key}, f"{where}: match.{_shown(key)}"))
             for key, given in matches.items()
         },
         tournaments={
-            key: Tournament(**_read(Tournament, {**given, "name": key}, f"{where}: tournament.{key}"))
+            key: Tournament(**_read(Tournament, {**given, "name": key}, f"{where}: tournament.{_shown(key)}"))
             for key, given in tournaments.items()
         },
         rows=tuple(RowPlan(**_read(RowPlan, given, f"{where}: row {i}")) for i, given in enumerate(rows, 1)),
@@ -340,8 +349,27 @@ def read(text: str, where: str, name: str = "", folder: Path | None = None) -> E
         text=text,
         folder=str(folder or ""),
     )
+    matches_in_all = sum(grid.size for grid in experiment.matches.values())
+    matches_in_all += sum(len(each.agents) ** 2 for each in experiment.tournaments.values())
+    if matches_in_all > MOST_MATCHES:
+        raise ParseError(f"{where} has more than {MOST_MATCHES:,} matches; make several experiments of it")
+    if allow is not None:
+        allow(dict.fromkeys(_files_in(experiment), frozenset()))
     _check(experiment, where)
     return experiment
+
+
+def _files_in(experiment: Experiment) -> list[str]:
+    """The files that the games and agents of an experiment name."""
+    matches = [grid.match(values, 0) for grid in experiment.matches.values() for values in grid.cells]
+    strings = [text for match in matches for text in (match.game, *match.agents)]
+    for tournament in experiment.tournaments.values():
+        strings += [tournament.game, *tournament.agents]
+    return [file for text in strings for file in trust.files_in(text)]
+
+
+def _shown(key: str) -> str:
+    return quoted(key)[1:-1]
 
 
 NOT_KEYS = ("matches", "tournaments", "rows", "figures", "learned", "text", "folder", "is_quick")
@@ -349,10 +377,10 @@ NOT_KEYS = ("matches", "tournaments", "rows", "figures", "learned", "text", "fol
 
 def _located(game: Any, folder: Path | None) -> Any:
     """The game's string, its file named from the root, so that it can be found from anywhere."""
-    path, suffix, rest = game.partition(".py") if isinstance(game, str) else ("", "", "")
-    if folder is None or not suffix or not (folder / f"{path}.py").is_file():
+    name = specs.split(game)[0] if isinstance(game, str) else ""
+    if folder is None or not specs.is_file(name) or not (folder / name).is_file():
         return game
-    return f"{folder / path}.py{rest}"
+    return f"{folder / name}{game.strip()[len(name) :]}"
 
 
 def _tables(given: Any, where: str) -> dict[str, dict[str, Any]]:
@@ -369,7 +397,7 @@ def _list(given: Any, where: str) -> list[dict[str, Any]]:
 
 KINDS: dict[str, tuple[str, Any]] = {
     "str": ("a text", lambda v: isinstance(v, str)),
-    "int": ("a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    "int": ("a whole number", lambda v: _is_whole(v)),
     "float": ("a number", lambda v: _is_number(v)),
     "bool": ("true or false", lambda v: isinstance(v, bool)),
     "tuple[str, ...]": (
@@ -380,12 +408,20 @@ KINDS: dict[str, tuple[str, Any]] = {
         "a table of lists with at least one value each",
         lambda v: isinstance(v, dict) and all(isinstance(x, list) and x for x in v.values()),
     ),
-    "Any": ("a number or a list of numbers", lambda v: all(map(_is_number, flat(v)))),
+    "Any": ("a number or a list of numbers", lambda v: all(_is_number(x) or _is_whole(x) for x in flat(v))),
 }
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+    """Whether a value is a number with which one can reckon."""
+    if _is_whole(value):
+        return bool(abs(value) <= LARGEST_NUMBER)
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, of any size: too large ones are refused where they count."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _read(cls: Any, table: dict[str, Any], where: str, without: Iterable[str] = ()) -> dict[str, Any]:
@@ -398,7 +434,7 @@ def _read(cls: Any, table: dict[str, Any], where: str, without: Iterable[str] = 
             raise UnknownName(f"key in {where}", key, [*known, *tables])
         words, fits = KINDS[str(known[key].type).removesuffix(" | None")]
         if not fits(value):
-            raise ParseError(f"{where}: {key} = {value!r} cannot be used; {key} is {words}")
+            raise ParseError(f"{where}: {key} = {told(value)} cannot be used; {key} is {words}")
         if isinstance(value, list) and known[key].type != "Any":
             value = tuple(value)
         values[key] = value
@@ -414,9 +450,17 @@ def flat(given: Any) -> list[Any]:
     >>> flat([[1, 2], [3]])
     [1, 2, 3]
     """
-    return [x for part in given for x in flat(part)] if isinstance(given, list) else [given]
+    found, waiting = [], [given]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += reversed(part)
+        else:
+            found.append(part)
+    return found
 
 
+_NAME = re.compile(r"[\w.-]{1,100}")
 _BRACES = re.compile(r"\{([\w.-]+)\}")
 
 
@@ -435,8 +479,11 @@ def _word(value: Any) -> str:
 
 def _check(experiment: Experiment, where: str) -> None:
     """Whatever can be wrong is said before anything is played."""
-    if not re.fullmatch(r"[\w.-]+", experiment.name):
-        raise ParseError(f"{where}: name = '{experiment.name}' cannot be used; use letters, digits, - and _")
+    if not _NAME.fullmatch(experiment.name):
+        raise ParseError(
+            f"{where}: name = {quoted(experiment.name)} cannot be used; "
+            f"use letters, digits, - and _, at most 100"
+        )
     if not experiment.matches and not experiment.tournaments:
         raise ParseError(f"{where} has nothing to play; describe a [match.NAME] or a [tournament.NAME]")
     for number in ("games", "quick_games", "published_games"):
@@ -446,17 +493,25 @@ def _check(experiment: Experiment, where: str) -> None:
             f"{where}: confidence = {experiment.confidence} cannot be used; give 0.5 to less than 1, say 0.99"
         )
     for name in (*experiment.matches, *experiment.tournaments):
-        if not re.fullmatch(r"[\w.-]+", name):
-            raise ParseError(f"{where}: '{name}' cannot be the name of a match; use letters, digits, - and _")
+        if not _NAME.fullmatch(name):
+            raise ParseError(
+                f"{where}: {quoted(name)} cannot be the name of a match; "
+                f"use letters, digits, - and _, at most 100"
+            )
     for grid in experiment.matches.values():
         _check_grid(grid, experiment.seed, f"{where}: match.{grid.name}")
     for tournament in experiment.tournaments.values():
         _check_tournament(tournament, experiment.seed, f"{where}: tournament.{tournament.name}")
     names: list[str] = []
+    lines = sum(
+        experiment.matches[row.match].size for row in experiment.rows if row.match in experiment.matches
+    )
+    if lines > MOST_LINES:
+        raise ParseError(f"{where} has more than {MOST_LINES:,} lines in its tables; make several of it")
     for i, row in enumerate(experiment.rows, 1):
         _check_row(row, experiment, f"{where}: row {i}")
         if row.name in names:
-            raise ParseError(f"{where}: row {i} is the second one with the name '{row.name}'")
+            raise ParseError(f"{where}: row {i} is the second one with the name {quoted(row.name)}")
         names += [row.name] if row.name else []
     single = [
         row.name
@@ -475,7 +530,7 @@ def _check(experiment: Experiment, where: str) -> None:
 
 def _check_games(games: int, key: str, where: str, least: int = 1) -> None:
     if not least <= games <= 10**9:
-        raise ParseError(f"{where}: {key} = {games} cannot be used; give 1 to 1,000,000,000")
+        raise ParseError(f"{where}: {key} = {told(games)} cannot be used; give 1 to 1,000,000,000")
 
 
 def _check_tournament(tournament: Tournament, seed: int, where: str) -> None:
@@ -493,11 +548,11 @@ def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
     for key, given, least in (("games", grid.games, 1), ("quick_games", grid.quick_games, 0)):
         for games in flat(given):
             if not isinstance(games, int):
-                raise ParseError(f"{where}: {key} = {games} cannot be used; give whole numbers")
+                raise ParseError(f"{where}: {key} = {told(games)} cannot be used; give whole numbers")
             _check_games(games, key, where, least)
         _check_cells(given, key, grid, where)
     if grid.until not in ("", "decided"):
-        raise ParseError(f"{where}: until = '{grid.until}' cannot be used; write until = \"decided\"")
+        raise ParseError(f'{where}: until = {quoted(grid.until)} cannot be used; write until = "decided"')
     if grid.until and grid.judged:
         raise ParseError(f"{where}: judged goes with a fixed number of games, not with until")
     if grid.until and len(grid.agents) < 2:
@@ -546,6 +601,9 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
         raise ParseError(f"{where}: measure = 'gap' goes neither with less nor with above")
     for other in filter(None, others):
         _check_same_deals(grid, _grid_of(other, experiment, where), where)
+    for x in flat(row.published):
+        if x is not None and not _is_number(x):
+            raise ParseError(f"{where}: published = {told(x)} cannot be used; it has more than 19 digits")
     _check_cells(row.published, "published", grid, where)
     if is_count(row.measure) and (row.less or row.above is not None or row.interval != "deals"):
         raise ParseError(
@@ -581,7 +639,7 @@ def _check_row(row: RowPlan, experiment: Experiment, where: str) -> None:
                 f"fixed number of games"
             )
     if row.digits is not None and not 0 <= row.digits <= 10:
-        raise ParseError(f"{where}: digits = {row.digits} cannot be used; give 0 to 10")
+        raise ParseError(f"{where}: digits = {told(row.digits)} cannot be used; give 0 to 10")
     _check_shares(row, where)
     _check_names(row.cell, grid.grid, f"{where}: cell")
 
@@ -658,7 +716,7 @@ def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> Non
 def _check_learned(plan: LearnedPlan, game: str, where: str) -> None:
     if not game:
         raise ParseError(f"{where}: say whose counters: game = at the top")
-    counters.find(load(game), plan.agent)
+    counters.find(load_known(game), plan.agent)
     for share in (plan.published_at_random, plan.published_by_counters):
         if share is not None and not 0 <= share <= 1:
             raise ParseError(f"{where}: {share} is no share of worlds; {share} % is {share / 100:g}")
@@ -686,7 +744,7 @@ def _check_cells(given: Any, key: str, grid: MatchGrid, where: str) -> None:
 
 def _check_agent(agent: int, grid: MatchGrid, where: str) -> None:
     if not 0 <= agent < len(grid.agents):
-        raise ParseError(f"{where}: there is no agent {agent} in match {grid.name}; the first one is 0")
+        raise ParseError(f"{where}: there is no agent {told(agent)} in match {grid.name}; the first one is 0")
 
 
 def _grid_of(name: str, experiment: Experiment, where: str) -> MatchGrid:

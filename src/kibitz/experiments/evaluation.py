@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz import plots
+from kibitz import plots, specs
 from kibitz.arena import statistics
 from kibitz.arena.laboratory import Order, stops_at
 from kibitz.arena.play import Match
+from kibitz.arena.rows import Row as StoredRow
 from kibitz.arena.statistics import Estimate
 from kibitz.arena.store import Cost, Counts, Store
 from kibitz.arena.tally import JUDGED, MEASURES, Judgements, Tally, count_measures, points_in_games
+from kibitz.errors import Damaged
 from kibitz.experiments import learned
 from kibitz.experiments.description import (
     GAP,
@@ -34,6 +36,7 @@ from kibitz.experiments.description import (
     pairings,
 )
 
+_LARGEST_FACTOR = 1e12
 UNKNOWN = Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
 
 
@@ -53,6 +56,30 @@ class Run:
     """Whether matches with `quick_games` of their own were played with these."""
 
     to_dict = asdict
+
+    @classmethod
+    def of(cls, noted: dict[str, Any], row: StoredRow) -> Run:
+        """From what a row of a store holds, checked."""
+        known = {f.name for f in fields(cls)}
+        if not known - {"folder", "quick"} <= set(noted) <= known:
+            raise row.damaged(f"run has other keys than {', '.join(sorted(known))}")
+        found = cls(**noted)
+        factor = row.number("run.factor", found.factor)
+        if not 0 < factor <= _LARGEST_FACTOR:
+            raise row.damaged(f"run.factor is {factor:g}, not a number from 0 to {_LARGEST_FACTOR:g}")
+        row.whole("run.seed", found.seed)
+        for name in ("command", "folder"):
+            row.text(f"run.{name}", getattr(found, name))
+        if not isinstance(found.versions, dict) or not isinstance(found.numbers, list):
+            raise row.damaged("run.versions is no object, or run.numbers is no list")
+        for key, version in found.versions.items():
+            row.text("run.versions", key)
+            row.text("run.versions", version)
+        for number in found.numbers:
+            row.whole("run.numbers", number)
+        if not isinstance(found.quick, bool):
+            raise row.damaged("run.quick is neither true nor false")
+        return found
 
 
 @dataclass(frozen=True)
@@ -227,12 +254,31 @@ def orders(experiment: Experiment, factor: float, seed: int) -> list[tuple[Match
     return found
 
 
+def numbered(
+    experiment: Experiment, run: Run, store: Store
+) -> list[tuple[MatchGrid, dict[str, Any], Order, int]]:
+    """All matches of an experiment that was run, with their numbers in the store, where they must be."""
+    wanted = orders(experiment, run.factor, run.seed)
+    if len(wanted) != len(run.numbers):
+        raise Damaged(
+            f"the store {store.path} is damaged: table experiment, row {experiment.name}: its run has "
+            f"{len(run.numbers)} matches, and its description {len(wanted)}"
+        )
+    for (_, _, order), number in zip(wanted, run.numbers, strict=True):
+        kept = store.kept(number)
+        if (kept.match, kept.places) != (order.match, order.match.places):
+            raise Damaged(
+                f"the store {store.path} is damaged: table match, row {number}: it is not the match that the "
+                f"experiment {experiment.name} names by this number"
+            )
+    return [(*order, number) for order, number in zip(wanted, run.numbers, strict=True)]
+
+
+@np.errstate(over="ignore", invalid="ignore")  # scores may be anything that a store can hold
 def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
     """What the store knows about an experiment."""
     cells: dict[str, list[Cell]] = {}
-    for (grid, values, order), number in zip(
-        orders(experiment, run.factor, run.seed), run.numbers, strict=True
-    ):
+    for grid, values, order, number in numbered(experiment, run, store):
         scores = store.scores(number, order.deals)
         deals = stops_at(order, scores)
         cost, counts = store.cost(number, deals), store.counts(number, deals)
@@ -489,7 +535,7 @@ def _cost_table(cells: Sequence[Cell]) -> Table:
         milliseconds = [
             f"{1000 * seconds / decisions:.3g}" if decisions else "–"
             for seconds, decisions in zip(
-                thought.get("seconds", []), thought.get("decisions", []), strict=True
+                thought.get("seconds", []), thought.get("decisions", []), strict=False
             )
         ]
         name = " – ".join(cell.match.agents)
@@ -608,7 +654,7 @@ def _figure(
     for measure, name in zip(measures, words, strict=True):
         published = _published_cells(experiment, plan, measure, group)
         for cell, figure in zip(group, published, strict=True):
-            agent = cell.match.agents[plan.agent].partition(":")[0]
+            agent = specs.split(cell.match.agents[plan.agent])[0]
             line = name if plan.measures else f"{plan.y} = {cell.values[plan.y]}" if plan.y else agent
             if len(cell.scores):
                 estimate = cell.estimate(measure, plan.agent)

@@ -58,7 +58,7 @@ def figures(experiment: Experiment) -> list[tuple[str, str]]:
 
 
 def _all(experiment: Experiment) -> Sequence[Counters]:
-    rules = games.load(experiment.game)
+    rules = games.load_known(experiment.game)
     return [counters.find(rules, plan.agent) for plan in experiment.learned]
 
 

@@ -3,6 +3,9 @@
 A game is named by the table below, by an installed plug-in (entry point group `kibitz.games`), or
 by the path of a Python file: `briskola:seats=4`, `my_game.py`, `my_game.py:seats=3`. Any game of OpenSpiel
 is named by `openspiel:` and its name there: `openspiel:chess`.
+
+A person's string may name a file (`load`); a string from data reaches a file only if a person has allowed it
+(`load_known`; `kibitz.trust`).
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from kibitz import specs
-from kibitz.errors import BadGame, InputError, UnknownName
+from kibitz import specs, trial, trust
+from kibitz.errors import BadGame, BadOption, InputError, UnknownName, Untrusted
 
 GAMES = {
     "briskola": "kibitz.games.briskola.rules:Briskola",
@@ -32,17 +35,40 @@ GAMES = {
 """Name → module:class of the games that come with Kibitz."""
 
 
+_served: dict[str, str] = {}
+"""Name → path of files that a person has made known by a name, in this process."""
+
+
 def load(spec: str) -> Any:
-    """The game that a string names, with its parameters.
+    """The game that a person's string names, with its parameters. A file may run from now on.
 
     >>> load("briskola:seats=4").seats
     4
     """
-    name, given = _split(spec)
-    if name == "openspiel":
-        from kibitz.games import openspiel
+    trust.allow(spec)
+    return load_known(spec)
 
-        return openspiel.game_of(spec.partition(":")[2])
+
+def load_known(spec: str) -> Any:
+    """The game that a string from data names: an installed one, or a file that a person has allowed.
+
+    Rules from a file are played once in the interpreter before anything else; `BadGame` if they fail.
+    """
+    game = _untried(spec)
+    trial.try_out(game)
+    return game
+
+
+def load_untried(spec: str) -> Any:
+    """The game that a person's string names, for those who look for its faults: it may fail, or crash."""
+    trust.allow(spec)
+    return _untried(spec)
+
+
+def _untried(spec: str) -> Any:
+    name, given = specs.split(spec)
+    if name == "openspiel":
+        return _from_openspiel(spec.partition(":")[2])
     cls = game_class(name)
     values = specs.read_options(f"game {name}", given, parameters(cls), None)
     for key, value in values.items():  # words that stand for numbers
@@ -53,17 +79,18 @@ def load(spec: str) -> Any:
     return game
 
 
-def _split(spec: str) -> tuple[str, list[tuple[str | None, str]]]:
-    path, suffix, rest = spec.partition(".py")
-    if suffix and (not rest or rest.startswith(":")):
-        return path + suffix, specs.split("file" + rest)[1]
-    return specs.split(spec)
+def _from_openspiel(text: str) -> Any:
+    from kibitz.games import openspiel
+
+    if re.search(r"filename|[/\\]", text):
+        raise Untrusted("a game of OpenSpiel that reads a file cannot be named here; use OpenSpiel itself")
+    return openspiel.game_of(text)
 
 
 def game_class(name: str) -> Any:
-    """The class of a game, by name or by file."""
-    if name.endswith(".py"):
-        return _from_file(Path(name))
+    """The class of a game, by name or by an allowed file."""
+    if specs.is_file(name) or name in _served:
+        return _from_file(Path(_served.get(name, name)))
     found = GAMES if name in GAMES else known()  # looking for plug-ins takes some milliseconds
     if name not in found:
         raise UnknownName("game", name, found, hint=" A game of your own: its file, my_game.py.")
@@ -72,8 +99,20 @@ def game_class(name: str) -> Any:
 
 
 def known() -> dict[str, str]:
-    """Name → module:class of all games: Kibitz's own and installed plug-ins."""
-    return {**{point.name: point.value for point in entry_points(group="kibitz.games")}, **GAMES}
+    """Name → module:class of all games: Kibitz's own, installed plug-ins, and files known by a name."""
+    return {**{point.name: point.value for point in entry_points(group="kibitz.games")}, **GAMES, **_served}
+
+
+def make_known(file: str) -> str:
+    """Let a person's file be a game like installed ones, under the name of the file, in this process."""
+    name = Path(file).stem.replace("_", "-")
+    if name in known():
+        raise BadOption(
+            f"{file} cannot be used under the name '{name}': there is such a game already; rename it"
+        )
+    load(file)
+    _served[name] = str(Path(file).resolve())
+    return name
 
 
 def parameters(cls: Any) -> dict[str, specs.Option]:
@@ -90,15 +129,16 @@ def parameters(cls: Any) -> dict[str, specs.Option]:
 
 def plain_name(module: str) -> str:
     """The name of a game's module without what tells of the folder it lies in."""
-    return re.sub(r"^kibitz_game_(\w+)_[0-9a-f]{8}$", r"\1", module)
+    return re.sub(rf"^{trial.FILE_MODULE}(\w+)_[0-9a-f]{{8}}$", r"\1", module)
 
 
 def _from_file(path: Path) -> Any:
     """The one game class in a file, loaded as a module: Numba does not keep code of `__main__`."""
+    trust.must_be_allowed(str(path))
     path = path.resolve()
     # The name holds a digest of the path: two files of one name must never share machine code.
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"kibitz_game_{path.stem}_{digest}"
+    name = f"{trial.FILE_MODULE}{path.stem}_{digest}"
     if name not in sys.modules:
         if not path.is_file():
             raise InputError(f"there is no file {path.name}; give the path of a Python file with a game")

@@ -33,9 +33,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported
+from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported, quoted
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT
+from kibitz.reading import whole_number
 from kibitz.rng import stream, uniform
 
 MOST_KEPT = 50_000
@@ -232,9 +233,10 @@ class _Rules:
 
     def parse_move(game, text):
         """Its number: `text_at` has the words, which are others in other positions."""
-        if not text.strip().isdigit():
-            raise ParseError(f"'{text}' is no move here, by its name in OpenSpiel or by its number")
-        return int(text)
+        move = whole_number(text)
+        if move is None or move < 0:
+            raise ParseError(f"{quoted(text)} is no move here, by its name in OpenSpiel or by its number")
+        return move
 
     def picture(game, view, seat):
         now = position(game, view)

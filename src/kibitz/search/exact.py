@@ -48,6 +48,12 @@ def stack(game: Any) -> Stack:
 
 
 @kernel
+def has_room(stack, ply):
+    """Whether there is a frame below this one; else the ending is longer than it may be."""
+    return ply + 1 < len(stack.states)
+
+
+@kernel
 def open_frame(game, stack, ply, alpha, beta):
     """Begin with the position in frame `ply`: list its moves, none of them tried."""
     state = stack.states[ply]
@@ -60,7 +66,7 @@ def open_frame(game, stack, ply, alpha, beta):
 def alpha_beta(game, objective, stack, seat):
     """The value for `seat` of the position in frame 0, of two sides with opposite interests.
 
-    Fail-soft; moves in the order in which the game lists them.
+    Fail-soft; moves in the order in which the game lists them. NaN: the ending does not end in time.
     """
     stack.nodes[0] += 1
     if not awaits_move(game, stack.states[0]):
@@ -71,6 +77,8 @@ def alpha_beta(game, objective, stack, seat):
     ply = 0
     while True:
         if stack.tried[ply] < stack.widths[ply] and stack.alpha[ply] < stack.beta[ply]:
+            if not has_room(stack, ply):
+                return math.nan
             move = stack.moves[ply, stack.tried[ply]]
             stack.tried[ply] += 1
             stack.states[ply + 1] = stack.states[ply]
@@ -105,7 +113,10 @@ def ours(game, state, seat):
 
 @kernel
 def max_n(game, objective, stack, seat):
-    """The value for `seat` when every mover takes what is best for itself, the first of equals."""
+    """The value for `seat` when every mover takes what is best for itself, the first of equals.
+
+    NaN: the ending does not end in time.
+    """
     stack.nodes[0] += 1
     if not awaits_move(game, stack.states[0]):
         objective.value(game, stack.states[0], stack.leaf)
@@ -115,6 +126,8 @@ def max_n(game, objective, stack, seat):
     ply = 0
     while True:
         if stack.tried[ply] < stack.widths[ply]:
+            if not has_room(stack, ply):
+                return math.nan
             move = stack.moves[ply, stack.tried[ply]]
             stack.tried[ply] += 1
             stack.states[ply + 1] = stack.states[ply]

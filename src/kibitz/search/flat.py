@@ -20,13 +20,33 @@ SLOTS = 256
 PORTION = 8 * SLOTS
 """Playouts of a move between two looks at Ctrl-C and at `stop`."""
 NO_MOVE = -(1 << 62)
+NOT_OVER = -1.0
+"""In place of a sum of squares: a game was not over after `max_plies`."""
 
 
 @entry
 def sample(
-    game, objective, policy, root, seat, each, first, last, worlds, world, moves, values, sums, squares, rng
+    game,
+    objective,
+    policy,
+    root,
+    seat,
+    each,
+    first,
+    last,
+    most,
+    worlds,
+    world,
+    moves,
+    values,
+    sums,
+    squares,
+    rng,
 ):
-    """Add the results of the playouts `first` to `last` to the sums; every legal move has `each` of them."""
+    """Add the results of the playouts `first` to `last` to the sums; every legal move has `each` of them.
+
+    Returns whether all of them were over within `most` moves.
+    """
     move = np.int64(0)
     for number in range(first, last):
         i = number // each
@@ -39,10 +59,12 @@ def sample(
         else:
             draw_world(game, worlds, root, seat, world, rng)
         game.play(world[0], move)
-        play_out(game, policy, world[0], moves, rng)
+        if play_out(game, policy, world[0], moves, most, rng) < 0:
+            return False
         objective.value(game, world[0], values)
         sums[i] += values[seat]
         squares[i] += values[seat] * values[seat]
+    return True
 
 
 @component
@@ -52,12 +74,15 @@ class Samples(NamedTuple):
     objective: Any
     """A stack, one for every decision."""
     sense: float
+    most: int
+    """Moves of a playout, at most."""
 
     def lane(task, game, number, scratch, data):
         views, plans, seats, starts, first, last, choices, sums, squares = data
         width = choices.shape[1]
         root, choice, slot = number // (SLOTS * width), number // SLOTS % width, number % SLOTS
         total = square = 0.0
+        are_over = True
         move, seat = choices[root, choice], seats[root]
         if move != NO_MOVE:
             objective, policy = task.objective.at(root), Playout(task.sense, seat)
@@ -67,12 +92,12 @@ class Samples(NamedTuple):
                 scratch.position[0] = views[root]
                 game.sample(state, seat, plans[root], rng)
                 game.play(state, move)
-                play_out(game, policy, state, scratch.moves, rng)
+                are_over = play_out(game, policy, state, scratch.moves, task.most, rng) >= 0 and are_over
                 objective.value(game, state, scratch.values)
                 value = scratch.values[seat]
                 total += value
                 square += value * value
-        sums[number], squares[number] = total, square
+        sums[number], squares[number] = total, square if are_over else NOT_OVER
 
 
 @entry

@@ -31,12 +31,12 @@ class Forest(NamedTuple):
 
     def lane(task, game, number, scratch, data):
         views, seats, begins, starts, iterations, choices, nothing, figures, roots = data[:9]
-        nodes, slots, used, positions, path, sums, plans, pool, odds, lines, results = data[9:]
+        nodes, slots, used, positions, path, sums, plans, pool, odds, lines, ends, results = data[9:]
         place, seat, rng = number % len(nodes), seats[number], scratch.rng
         root = views[number : number + 1]
         tree = Buffers(
             nodes[place], slots[place], used[place], positions[place], scratch.moves, path[place],
-            scratch.values, sums[place], lines, results,
+            scratch.values, sums[place], lines, ends, results,
         )  # fmt: skip
         worlds = Worlds(plans[place : place + 1], pool[place], odds[place], nothing, task.rearranged)
         rng[0] = begins[number]
@@ -77,13 +77,14 @@ def memory(game: Any, plan: Any, capacity: int, pool: int, lanes: int) -> list[t
     return [
         ((lanes, capacity), NODE),
         ((lanes, slots), np.dtype(np.int32)),
-        ((lanes, 2), np.dtype(np.int64)),
+        ((lanes, 3), np.dtype(np.int64)),
         ((lanes, 2), game.state),
         ((lanes, 2 * game.max_plies + 2), np.dtype(np.int64)),
         ((lanes, game.seats), np.dtype(np.float64)),
         ((lanes,), plan),
         ((lanes, pool), game.state),
         ((lanes, pool), np.dtype(np.float64)),
-        ((0, 0), np.dtype(np.int64)),
+        ((0,), np.dtype(np.int64)),
+        ((0,), np.dtype(np.int64)),
         ((0, 0), np.dtype(np.float64)),
     ]

@@ -25,7 +25,8 @@ from kibitz.search import exact, flat, forest, tree
 from kibitz.search.advice import Advice, Row
 from kibitz.search.objective import Habit, Playout, Score, score
 from kibitz.search.worlds import NOTHING_LEARNED, Worlds, begin, memory_for_worlds, one_world
-from kibitz.specs import Duration, Option
+from kibitz.specs import Duration, Option, split
+from kibitz.trial import not_over
 
 OBJECTIVES = {"points": 0.0, "wins": 1.0}
 COUNTERS, CARDS = "counters", "cards"
@@ -258,7 +259,7 @@ class Searcher:
                 f"{type(game).__name__} learns nothing from finished games (methods 'lesson' and 'predict'); "
                 f"leave belief=counters out"
             )
-        whose = self.learned or self.spec.partition(":")[0]
+        whose = self.learned or split(self.spec)[0]
         return self._kept("chances", game, lambda: counters.find(game, whose).chances(self.lessons))
 
     def knowledge(self, game: Any) -> bytes:
@@ -320,6 +321,8 @@ class Searcher:
             *(game, self._objective(view), view.array, view.seat, worlds, two_sides(game)),
             *(moves, found.sums, found.squares, stack),
         )
+        if np.isnan(found.sums).any():  # an ending has no end
+            raise not_over(game)
         found.visits[:] = found.available[:] = found.worlds = worlds
         found.exact = True
         return found
@@ -420,7 +423,7 @@ class FlatMonteCarlo(Searcher):
         objective = kernel.stack(
             [self._objective(View.over(game, int(s), views[i : i + 1], False)) for i, s in enumerate(seats)]
         )
-        task, on_gpu = flat.Samples(objective, self.playout), gpu.choose(self.device)
+        task, on_gpu = flat.Samples(objective, self.playout, game.max_plies), gpu.choose(self.device)
         of_lanes = [np.zeros((n, width, flat.SLOTS)) for _ in ("sums", "squares")]
         sums, squares, done = np.zeros((n, width)), np.zeros((n, width)), np.zeros_like(each)
         for first in range(0, int(each.max()), flat.PORTION):
@@ -428,6 +431,8 @@ class FlatMonteCarlo(Searcher):
             data = (views, plans, seats, starts, first, done, choices)
             outputs = tuple(of_lane.reshape(-1) for of_lane in of_lanes)
             gpu.run(game, task, n * width * flat.SLOTS, data, outputs, on_gpu)
+            if (of_lanes[1] == flat.NOT_OVER).any():
+                raise not_over(game)
             sums += of_lanes[0].sum(axis=2)
             squares += of_lanes[1].sum(axis=2)
             if self._is_stopped:
@@ -462,10 +467,13 @@ class FlatMonteCarlo(Searcher):
                 if self._is_stopped and first + begun:
                     return found
                 after = min(first + _MOST_AT_ONCE, last)
-                flat.sample(
+                are_over = flat.sample(
                     *(game, objective, Playout(self.playout, view.seat), view.array, view.seat),
-                    *(share, first, after, drawn, world, moves, values, found.sums, found.squares, rng),
+                    *(share, first, after, game.max_plies, drawn),
+                    *(world, moves, values, found.sums, found.squares, rng),
                 )
+                if not are_over:
+                    raise not_over(game)
                 done = np.clip(after - share * np.arange(len(found.moves)), 0, share)
                 found.visits[:] = found.available[:] = begun + done
                 found.iterations = found.worlds = int(found.visits.sum())
@@ -674,6 +682,8 @@ class TreeSearch(Searcher):
             *((figures, roots), on_gpu),
             memory=shapes,
         )
+        if (roots[:, 2] == tree.NOT_OVER).any():
+            raise not_over(game)
         by_decision = figures.reshape(n, self.threads, width, -1)
         for i in range(n):
             found = Statistics.of(choices[i, : widths[i]].tolist())
@@ -768,7 +778,14 @@ class TreeSearch(Searcher):
             capacity = _TIMED_NODES if self.time else _TIMED_NODES >> 2  # not known beforehand
         if self.keep:
             capacity = min(_TIMED_NODES, 4 * capacity)
-        return tree.buffers(game, capacity, self._share(thread) if self._is_lazy else 0)
+        # Every play that is kept as a line has made a node.
+        lines = min(capacity, self._share(thread)) if self._is_lazy else 0
+        try:
+            return tree.buffers(game, capacity, lines)
+        except MemoryError as error:
+            raise Unsupported(
+                f"there is too little memory for the trees of {self.spec}; ask for fewer iterations"
+            ) from error
 
     def _share(self, thread: int, iterations: int = 0) -> int:
         """The iterations of one thread: together they make up the number asked for."""
@@ -814,6 +831,8 @@ class TreeSearch(Searcher):
                 chunk = min(most, iterations - done)
                 later = iterations - done - chunk if self._may_stop(trees) else tree.NEVER_DECIDED
                 ran = int(tree.search(*parts, chunk, later, fresh_tree and done == 0, rng))
+                if ran == tree.NOT_OVER:
+                    raise not_over(game)
                 done += ran
                 if ran < chunk:
                     break
@@ -826,6 +845,8 @@ class TreeSearch(Searcher):
         while True:
             before = time.perf_counter()
             ran = int(tree.search(*parts, chunk, tree.NEVER_DECIDED, False, rng))
+            if ran == tree.NOT_OVER:
+                raise not_over(game)
             done += ran
             now = time.perf_counter()
             left = limit - (now - began)

@@ -86,7 +86,14 @@ class Playout(NamedTuple):
 
 
 @kernel
-def play_out(game, policy, state, moves, rng):
-    """Play on until the game ends or the next chance event, which is the horizon of a search."""
-    while awaits_move(game, state):
+def play_out(game, policy, state, moves, most, rng):
+    """Play on until the game ends or the next chance event, which is the horizon of a search.
+
+    Returns how many of `most` moves are left then; below 0: it did not come in time, and the rules are
+    wrong, if `most` is the game's `max_plies`.
+    """
+    left = most
+    while left >= 0 and awaits_move(game, state):
+        left -= 1
         game.play(state, policy.choose(game, state, moves, rng))
+    return left

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import games, kernel
-from kibitz.errors import InputError, ParseError, UnknownName, Unsupported
+from kibitz.errors import InputError, ParseError, UnknownName, Unsupported, quoted
 from kibitz.games.tree import text as trees
 from kibitz.position import State, View, deal, deal_on, listed, read_position
 from kibitz.protocol import CHANCE
+from kibitz.reading import is_file
 from kibitz.rng import derive
 from kibitz.search import classical, memory
 from kibitz.search.montecarlo import two_sides
@@ -361,7 +362,7 @@ def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
     """
     if trees.is_tree(name):
         if position:
-            raise ParseError(f"'{position}' is no position of {name}: a tree is searched from its root")
+            raise ParseError(f"{quoted(position)} is no position of {name}: a tree is searched from its root")
         tree = trees.load(name)
         has_chance = bool((tree.game.movers == CHANCE).any())
         has_mirrors = bool((tree.game.twins != np.arange(len(tree.game.twins))).any())
@@ -371,7 +372,7 @@ def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
     state = read_position(_game(name), position or "0")
     game = state.game
     if state.is_over:
-        raise ParseError(f"the game '{position}' is over: there is nothing to search")
+        raise ParseError(f"the game {quoted(position)} is over: there is nothing to search")
     root = state.array if is_open else known_world(state.view())
     if root is None:
         raise Unsupported(
@@ -386,7 +387,7 @@ def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
 
 def _game(name: str) -> Any:
     """The game of that name, where a tree might have been meant too."""
-    if Path(name).is_file() and Path(name).suffix != ".py":
+    if is_file(name) and Path(name).suffix != ".py":
         raise InputError(
             f"{name} is no tree: its name must end in {' or '.join(trees.SUFFIXES)}; a game is a .py"
         )

@@ -38,6 +38,8 @@ BACKUP_MEAN, BACKUP_POWER, BACKUP_PROVED = 0, 1, 2
 
 AFTER_ALL_OTHERS = 1e9  # a step below every score
 NEVER_DECIDED = -1
+NOT_OVER = -1  # instead of a number of iterations: a game was not over after `max_plies`
+TOO_DEEP = 0  # instead of the length of a path: it has more moves than a game
 ROOT, NO_NODE = 0, 0  # the root is nobody's child, so its number also means "none"
 
 NODE = np.dtype(
@@ -84,14 +86,19 @@ class Buffers(NamedTuple):
 
     nodes: NDArray[Any]
     slots: NDArray[np.int32]  # hash table of node numbers, a power of two long
-    used: NDArray[np.int64]  # [nodes in use, lines in use]
+    used: NDArray[np.int64]  # [nodes in use, lines in use, moves of lines in use]
     positions: NDArray[Any]  # [the position walked on, the position played out]
     moves: NDArray[np.int64]
     path: NDArray[np.int64]
     values: NDArray[np.float64]
     sums: NDArray[np.float64]
-    lines: NDArray[np.int64]  # [play, ply]: moves of whole plays, for paths that are grown when needed
+    lines: NDArray[np.int64]  # moves of whole plays, play after play, for paths that are grown when needed
+    starts: NDArray[np.int64]  # [play]: where in `lines` the move at the root would be
     results: NDArray[np.float64]  # [play, seat]
+
+
+_MOVES_OF_LINES = 1 << 25
+"""Moves that are kept of all plays together, at most: 268 MB, used as far as plays are that long."""
 
 
 def buffers(game: Any, capacity: int, lines: int = 0) -> Buffers:
@@ -100,13 +107,14 @@ def buffers(game: Any, capacity: int, lines: int = 0) -> Buffers:
     return Buffers(
         np.zeros(capacity, NODE),
         np.zeros(slots, np.int32),
-        np.array([1, 0]),
+        np.array([1, 0, 0]),
         np.zeros(2, game.state),
         np.zeros(game.max_moves, np.int64),
         np.zeros(2 * game.max_plies + 2, np.int64),
         np.zeros(2 * game.seats),
         np.zeros(game.seats),
-        np.zeros((lines, game.max_plies), np.int64),
+        np.zeros(min(lines * game.max_plies, _MOVES_OF_LINES), np.int64),
+        np.zeros(lines, np.int64),
         np.zeros((lines, game.seats)),
     )
 
@@ -171,7 +179,7 @@ def add(tree, parent, key, seat):
 @kernel
 def clear(tree):
     """Forget everything but an empty root."""
-    tree.used[0], tree.used[1] = 1, 0
+    tree.used[0], tree.used[1], tree.used[2] = 1, 0, 0
     tree.slots[:] = NO_NODE
     root = tree.nodes[ROOT]
     root.child, root.visits, root.width, root.proved, root.children = NO_NODE, 0, 0, 0, 0
@@ -297,7 +305,7 @@ def grow_along(game, options, tree, node, ply, seat):
     """Grow the child that the first play through a node went to, of which only the moves were kept."""
     line = np.int64(tree.nodes[node].line) - 1
     state = tree.positions[0]
-    move = np.int64(tree.lines[line, ply])
+    move = np.int64(tree.lines[tree.starts[line] + ply])
     mover = game.mover(state)
     number = add(tree, node, key_of(game, options, state, node, move), mover)
     tree.nodes[node].line = 0
@@ -309,25 +317,38 @@ def grow_along(game, options, tree, node, ply, seat):
 
 
 @kernel
+def longest(tree):
+    """The most moves of a game, `max_plies`: a path has room for two nodes a move."""
+    return (len(tree.path) >> 1) - 1
+
+
+@kernel
 def play_along(game, tree, leaf, ply, rng):
-    """Play on at random from a new leaf, and keep the moves: they are the path below it."""
+    """Play on at random from a new leaf, and keep the moves: they are the path below it.
+
+    Returns whether the game ended in time.
+    """
     state = tree.positions[0]
-    line = tree.used[1]
-    is_kept = line < len(tree.lines)
-    while awaits_move(game, state):
+    line, first = tree.used[1], tree.used[2]
+    is_kept = line < len(tree.starts)
+    plies, most = 0, longest(tree)
+    while plies < most and awaits_move(game, state):
         move = game.random_move(state, tree.moves, rng)
+        is_kept = is_kept and first + plies < len(tree.lines)
         if is_kept:
-            tree.lines[line, ply] = move
-        ply += 1
+            tree.lines[first + plies] = move
+        plies += 1
         game.play(state, move)
     if is_kept:
-        tree.used[1] = line + 1
+        tree.used[1], tree.used[2] = line + 1, first + plies
+        tree.starts[line] = first - ply
         tree.nodes[leaf].line = line + 1
+    return plies < most or not awaits_move(game, state)
 
 
 @kernel
 def walk(game, options, tree, worlds, seat, rng):
-    """Walk from the root to a leaf of the tree; the number of nodes on the path."""
+    """Walk from the root to a leaf of the tree; the number of nodes on the path, or TOO_DEEP."""
     state = tree.positions[0]
     node, depth = ROOT, 1
     tree.path[0] = ROOT
@@ -347,6 +368,9 @@ def walk(game, options, tree, worlds, seat, rng):
                 child, move, is_new = try_new(game, options, tree, node, n, rng)
             else:
                 child, move, is_new = choose(game, options, tree, node, n, rng)
+        # What exists is as deep as a walk has been; only moves that nobody notices repeat a node.
+        if (is_new or options.observe) and depth + 2 > len(tree.path):
+            return TOO_DEEP
         if depth == 1 and are_foreseen(worlds):  # own moves are known before the cards are dealt
             if child == NO_NODE:
                 deal_rest(game, worlds, seat, tree.positions, rng)
@@ -381,10 +405,13 @@ def walk(game, options, tree, worlds, seat, rng):
 
 @kernel
 def evaluate(game, objective, policy, options, tree, worlds, seat, rng):
-    """The value of the leaf for every seat, by `playouts` playouts, into `tree.values`."""
+    """The value of the leaf for every seat, by `playouts` playouts, into `tree.values`.
+
+    Returns whether all playouts ended in time.
+    """
     if not awaits_move(game, tree.positions[0]):
         objective.value(game, tree.positions[0], tree.values)
-        return
+        return True
     for s in range(game.seats):
         tree.sums[s] = 0.0
     if options.worlds == POSSIBLE:
@@ -393,12 +420,14 @@ def evaluate(game, objective, policy, options, tree, worlds, seat, rng):
         tree.positions[1] = tree.positions[0]
         if options.worlds == POSSIBLE:
             game.sample(tree.positions[1], seat, worlds.plan[0], rng)
-        play_out(game, policy, tree.positions[1], tree.moves, rng)
+        if play_out(game, policy, tree.positions[1], tree.moves, longest(tree), rng) < 0:
+            return False
         objective.value(game, tree.positions[1], tree.values)
         for s in range(game.seats):
             tree.sums[s] += tree.values[s]
     for s in range(game.seats):
         tree.values[s] = tree.sums[s] / options.playouts
+    return True
 
 
 @kernel
@@ -487,26 +516,30 @@ def prove(game, objective, options, tree, node, owner):
 
 @kernel
 def iterate(game, objective, policy, options, root, seat, tree, worlds, rng):
-    """One iteration from the view (or world) `root`."""
+    """One iteration from the view (or world) `root`; whether the game that it played ended in time."""
     if options.worlds == FRESH and not are_foreseen(worlds):
         draw_world(game, worlds, root, seat, tree.positions, rng)
     else:
         tree.positions[0] = root[0]
     depth = walk(game, options, tree, worlds, seat, rng)
+    if depth == TOO_DEEP:
+        return False
     leaf = tree.nodes[tree.path[depth - 1]]
     is_exact = leaf.proved == 1 or not awaits_move(game, tree.positions[0])
+    in_time = True
     if leaf.proved == 1:
         exact = leaf.value / leaf.visits
         for s in range(game.seats):
             tree.values[s] = seen_by(game, objective, options, exact, leaf.seat, s)
     elif options.lazy:
-        play_along(game, tree, tree.path[depth - 1], depth - 1, rng)
+        in_time = play_along(game, tree, tree.path[depth - 1], depth - 1, rng)
         objective.value(game, tree.positions[0], tree.values)
         for s in range(game.seats if leaf.line > 0 else 0):
             tree.results[leaf.line - 1, s] = tree.values[s]
     else:
-        evaluate(game, objective, policy, options, tree, worlds, seat, rng)
+        in_time = evaluate(game, objective, policy, options, tree, worlds, seat, rng)
     back_up(game, objective, options, tree, depth, seat, is_exact)
+    return in_time
 
 
 _LOOK_EVERY = 64  # iterations between two looks at the choice
@@ -531,7 +564,7 @@ def is_decided(tree, left):
 
 @kernel
 def grow(game, objective, policy, options, root, seat, tree, worlds, iterations, later, fresh_tree, rng):
-    """Search on from `root` for `iterations` more; fewer if the root is proved. How many.
+    """Search on from `root` for `iterations` more; fewer if the root is proved. How many, or NOT_OVER.
 
     `later` says how many are to follow in further calls: the search ends when they cannot change which
     move has the most visits. NEVER_DECIDED: the figures matter, not only the choice.
@@ -539,7 +572,8 @@ def grow(game, objective, policy, options, root, seat, tree, worlds, iterations,
     if fresh_tree:
         clear(tree)
     for i in range(iterations):
-        iterate(game, objective, policy, options, root, seat, tree, worlds, rng)
+        if not iterate(game, objective, policy, options, root, seat, tree, worlds, rng):
+            return NOT_OVER
         if tree.nodes[ROOT].proved == 1:
             return i + 1
         if i % _LOOK_EVERY == 0 and later >= 0 and is_decided(tree, later + iterations - i - 1):

@@ -12,8 +12,6 @@ import ipaddress
 import logging
 import re
 import sys
-import time
-from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from functools import cache
@@ -21,23 +19,25 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request, WebSocket
+from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
 
-from kibitz import __version__, games
-from kibitz.errors import KibitzError, Unsupported
+from kibitz import games
+from kibitz.errors import KibitzError
 from kibitz.web import lines, messages
-from kibitz.web.hosting import Connection, Host, Limits, refusal
+from kibitz.web.hosting import Connection, Host, refusal
 from kibitz.web.laboratory import Laboratory, examples, picture, steps
+from kibitz.web.limits import Bucket, Buckets, Limits, client_of
 from kibitz.web.tables import Chair, Tables
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
-_LARGEST_REQUEST = 64_000
-_MOST_CLIENTS = 10_000
 _POLICY_VIOLATION, _TOO_BIG, _TRY_AGAIN = 1008, 1009, 1013
+_UNREAD = (403, 411, 413, 415, 421, 429)
+"""Answers that are given before the body of the request is read."""
 
 _HEADERS = {
     # Pictures that are made here, to be kept as a file, are blobs.
@@ -59,13 +59,22 @@ _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _Model = TypeVar("_Model", bound=BaseModel)
+_Result = TypeVar("_Result")
+
+
+class _TooLarge(Exception):
+    """A body has more bytes than its request said."""
 
 
 class Guard:
-    """What holds for every request: a host of ours, an origin of ours, no large body, strict headers."""
+    """What holds for every request: a host of ours, an origin of ours, no large body, not too often, strict
+    headers.
+    """
 
-    def __init__(self, app: Any, hosts: frozenset[str]) -> None:
-        self.app, self.hosts = app, hosts
+    def __init__(self, app: Any, hosts: frozenset[str], limits: Limits) -> None:
+        self.app, self.hosts, self.limits = app, hosts, limits
+        self._asked = Buckets(limits.requests_a_second, limits.burst)
+        self._fetched = Buckets(limits.files_a_second, 4 * limits.burst)
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -78,12 +87,25 @@ class Guard:
                 given = [(name, value) for name, value in message["headers"] if name.decode() not in _HEADERS]
                 strict = _FRAMED if scope["path"] == _VIEWER else _HEADERS
                 ours = [(name.encode(), value.encode()) for name, value in strict.items()]
+                # Of a body that was not wanted the rest is not waited for.
+                ours += [(b"connection", b"close")] * (message["status"] in _UNREAD)
                 message = {**message, "headers": [*given, *ours]}
             await send(message)
 
+        left = self.limits.body_bytes
+
+        async def receive_counted() -> MutableMapping[str, Any]:
+            nonlocal left
+            message = await receive()
+            if message["type"] == "http.request":
+                left -= len(message.get("body", b""))
+                if left < 0:
+                    raise _TooLarge
+            return message
+
         trouble = self._trouble(scope, headers)
         if trouble is None:
-            await self.app(scope, receive, send_strictly)
+            await self.app(scope, receive_counted, send_strictly)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": trouble[1]})
@@ -97,17 +119,24 @@ class Guard:
         if not self._is_ours(host):
             return 421, "this host name is not served here; see --name"  # a name that leads here by stealth
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _netloc(origin) != host:
             return 403, "another site may not ask"
+        if scope["type"] == "http" and not self._may_ask(scope):
+            return 429, "too many requests; wait a moment"
         if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
             length = headers.get("content-length", "")
-            if not length.isdigit():
-                return 411, "say how long the request is"
-            if int(length) > _LARGEST_REQUEST:
-                return 413, f"a request may have {_LARGEST_REQUEST} bytes"
+            if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", length):
+                return 411, "say how long the request is"  # pieces without end would fill the memory
+            if int(length) > self.limits.body_bytes:
+                return 413, f"a request may have {self.limits.body_bytes} bytes"
             if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
                 return 415, "send JSON"
         return None
+
+    def _may_ask(self, scope: _Scope) -> bool:
+        """Whether the client has not asked too often; pages and scripts are many, but cost little."""
+        buckets = self._asked if scope["path"].startswith("/api/") else self._fetched
+        return buckets.take(_client(scope))
 
     def _is_ours(self, host: str) -> bool:
         """Numbers are safe: only a name can be made to lead to another computer."""
@@ -121,24 +150,6 @@ class Guard:
             ipaddress.ip_address(name)
         except ValueError:
             return False
-        return True
-
-
-class Bucket:
-    """How often something may be done: so many times a second, and some at once."""
-
-    def __init__(self, a_second: float, burst: int) -> None:
-        self._a_second, self._burst = a_second, burst
-        self._left, self._seen = float(burst), time.monotonic()
-
-    def take(self) -> bool:
-        """Whether once more is allowed."""
-        now = time.monotonic()
-        self._left = min(self._burst, self._left + (now - self._seen) * self._a_second)
-        self._seen = now
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
         return True
 
 
@@ -164,18 +175,29 @@ def create_app(
 
     # The pages that FastAPI makes of itself load scripts from elsewhere.
     app = FastAPI(title="Kibitz", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
-    app.add_middleware(Guard, hosts=frozenset({"localhost", *hosts}))
-    requests: defaultdict[str, Bucket] = defaultdict(lambda: Bucket(limits.requests_a_second, limits.burst))
-    open_connections: Counter[str] = Counter()
+    app.add_middleware(Guard, hosts=frozenset({"localhost", *hosts}), limits=limits)
 
     @app.exception_handler(KibitzError)
     async def refuse(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, KibitzError)
         return JSONResponse(refusal(error).model_dump(exclude={"type"}), 422)
 
+    @app.exception_handler(ClientDisconnect)
+    async def forget(_: Request, __: Exception) -> Response:
+        return Response(status_code=400)  # nobody reads it, and it is not worth a line in the log
+
+    @app.exception_handler(_TooLarge)
+    async def refuse_body(_: Request, __: Exception) -> JSONResponse:
+        return JSONResponse({"code": "Refused", "message": "the request is longer than it said"}, 413)
+
+    async def aside(request: Request, work: Callable[..., _Result], *given: Any) -> _Result:
+        """What `work` returns, when it is the client's turn."""
+        found: _Result = await app.state.host.thinker.aside(_client(request.scope), work, *given)
+        return found
+
     @app.get("/api/games")
-    def list_games() -> list[dict[str, Any]]:
-        return _games()
+    async def list_games(request: Request) -> list[dict[str, Any]]:
+        return await aside(request, _games)
 
     @app.get("/api/protocol")
     def protocol() -> FileResponse:
@@ -184,21 +206,20 @@ def create_app(
     @app.post("/api/tables")
     async def make_table(request: Request) -> Response:
         client = _client(request.scope)
-        _slow_down(requests, client)
         wanted = await _body(request, messages.TableWanted)
         chairs = [Chair(_plain_name(seat.name), seat.agent) for seat in wanted.seats]
         seed = None if wanted.seed is None else int(wanted.seed)
         start = None if wanted.start is None else messages.start_of(wanted.start)
-        host, moves, undo = app.state.host, wanted.moves, wanted.undo
-        new = await asyncio.to_thread(host.open_table, client, wanted.game, chairs, seed, start, moves, undo)
+        new = await app.state.host.open_table(
+            client, wanted.game, chairs, seed, start, wanted.moves, wanted.undo
+        )
         seats = {str(seat): token for seat, token in new.seats.items()}
         return _json(messages.TableMade(table=new.table.name, seats=seats, watch=new.watch), 201)
 
     @app.post("/api/lines")
     async def find_lines(request: Request) -> Response:
-        _slow_down(requests, _client(request.scope))
         pasted = await _body(request, messages.TextPasted)
-        notation, found = await app.state.host.thinker.aside(lines.read, pasted.text)
+        notation, found = await aside(request, lines.read, pasted.text)
         shown = [
             messages.LineFound(
                 title=each.title,
@@ -212,56 +233,52 @@ def create_app(
 
     @app.post("/api/tables/mine")
     async def own_tables(request: Request) -> list[dict[str, Any]]:
-        _slow_down(requests, _client(request.scope))
         kept = await _body(request, messages.TokensKept)
-        return [shown.model_dump() for shown in await app.state.host.tables_of(kept.tokens)]
+        shown = await app.state.host.tables_of(_client(request.scope), kept.tokens)
+        return [each.model_dump() for each in shown]
 
     laboratory = Laboratory(store)
 
     @app.get("/api/experiments")
     async def list_experiments(request: Request) -> Any:
-        _slow_down(requests, _client(request.scope))
-        return await asyncio.to_thread(laboratory.experiments)
+        return await aside(request, laboratory.experiments)
 
     @app.get("/api/experiments/{name}")
     async def show_experiment(name: str, request: Request) -> Any:
-        _slow_down(requests, _client(request.scope))
-        return await app.state.host.thinker.aside(laboratory.experiment, name)
+        return await aside(request, laboratory.experiment, name)
 
     @app.get("/api/experiments/{name}/{number}.svg")
-    async def show_figure(name: str, number: int) -> Response:
-        return _svg(await app.state.host.thinker.aside(laboratory.figure, name, number))
+    async def show_figure(name: str, number: int, request: Request) -> Response:
+        return _svg(await aside(request, laboratory.figure, name, number))
 
     @app.get("/api/trees")
-    async def list_trees() -> Any:
-        return await asyncio.to_thread(examples)
+    async def list_trees(request: Request) -> Any:
+        return await aside(request, examples)
 
     @app.get("/api/trees/{name}/{algorithm}")
-    async def show_tree(name: str, algorithm: str) -> Any:
-        return await app.state.host.thinker.aside(steps, name, algorithm)
+    async def show_tree(name: str, algorithm: str, request: Request) -> Any:
+        return await aside(request, steps, name, algorithm)
 
     @app.get("/api/trees/{name}/{algorithm}/{step}.svg")
-    async def show_step(name: str, algorithm: str, step: int) -> Response:
-        return _svg(await app.state.host.thinker.aside(picture, name, algorithm, step))
+    async def show_step(name: str, algorithm: str, step: int, request: Request) -> Response:
+        return _svg(await aside(request, picture, name, algorithm, step))
 
     @app.websocket("/socket")
     async def socket(websocket: WebSocket) -> None:
-        client = _client(websocket.scope)
         await websocket.accept()
-        is_full = sum(open_connections.values()) >= limits.connections
-        if is_full or open_connections[client] >= limits.connections_a_client:
-            await websocket.close(_TRY_AGAIN, "too many connections")
-            return
-        open_connections[client] += 1
-        connection = Connection(limits, client)
-        writer = asyncio.create_task(_write(websocket, connection))
+        connection = Connection(limits, _client(websocket.scope))
+        writer = asyncio.create_task(_write(websocket, connection, limits))
+        reader = asyncio.create_task(_read(websocket, connection, app.state.host, limits))
         try:
-            await _read(websocket, connection, app.state.host, Bucket(limits.messages_a_second, limits.burst))
+            done, _ = await asyncio.wait((writer, reader), return_when=asyncio.FIRST_COMPLETED)
+            code, reason = done.pop().result()
+            if code:
+                await asyncio.wait_for(websocket.close(code, reason), limits.send_seconds)
+        except (TimeoutError, WebSocketDisconnect):
+            pass  # it does not read, or is gone
         finally:
-            open_connections[client] -= 1
-            if not open_connections[client]:
-                del open_connections[client]
             connection.leave()
+            reader.cancel()
             writer.cancel()
 
     @app.get("/")
@@ -273,48 +290,47 @@ def create_app(
     return app
 
 
-def _slow_down(buckets: defaultdict[str, Bucket], client: str) -> None:
-    if len(buckets) > _MOST_CLIENTS:
-        buckets.clear()  # whoever has that many addresses is not slowed down by this
-    if not buckets[client].take():
-        raise Unsupported("too many requests; wait a moment")
+async def _read(websocket: WebSocket, connection: Connection, host: Host, limits: Limits) -> tuple[int, str]:
+    """Take messages until the connection ends, or until it does what nobody does who means well.
 
-
-async def _read(websocket: WebSocket, connection: Connection, host: Host, bucket: Bucket) -> None:
-    """Take messages until the connection ends, or until it does what nobody does who means well."""
+    The code and the reason with which to close it; 0, if the other side has.
+    """
+    bucket = Bucket(limits.messages_a_second, limits.burst)
     while True:
-        message = await websocket.receive()
+        seconds = limits.idle_seconds if connection.has_begun else limits.first_message_seconds
+        try:
+            message = await asyncio.wait_for(websocket.receive(), seconds)
+        except TimeoutError:
+            return _TRY_AGAIN, "nothing was asked for"
         if message["type"] == "websocket.disconnect":
-            return
+            return 0, ""
         text = message.get("text")
         if not bucket.take():
-            await websocket.close(_POLICY_VIOLATION, "too many messages")
-            return
+            return _POLICY_VIOLATION, "too many messages"
         if text is not None and len(text) > connection.largest:
-            await websocket.close(_TOO_BIG, "too long a message")
-            return
+            return _TOO_BIG, "too long a message"
         await host.receive(connection, "" if text is None else text)  # bytes are no message of the protocol
 
 
-async def _write(websocket: WebSocket, connection: Connection) -> None:
+async def _write(websocket: WebSocket, connection: Connection, limits: Limits) -> tuple[int, str]:
     """Send what the outbox holds; a connection that is too slow is ended and may come back."""
     while True:
         await connection.ready.wait()
         connection.ready.clear()
-        while connection.outbox:
-            await websocket.send_text(connection.outbox.popleft())
+        while connection.outbox and not connection.is_dropped:
+            try:
+                await asyncio.wait_for(websocket.send_text(connection.take()), limits.send_seconds)
+            except TimeoutError:
+                connection.is_dropped = True
         if connection.is_dropped:
-            await websocket.close(_TRY_AGAIN, "too slow")
-            return
+            return _TRY_AGAIN, "too slow"
 
 
 async def _body(request: Request, model: type[_Model]) -> _Model:
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))[:80]
-        raise messages.BadMessage(f"{place}: {first['msg'][:200]}") from None
+        raise messages.BadMessage(messages.trouble(error)) from None
 
 
 def _json(model: BaseModel, status: int = 200) -> Response:
@@ -326,7 +342,14 @@ def _svg(text: str) -> Response:
 
 
 def _client(scope: MutableMapping[str, Any]) -> str:
-    return scope["client"][0] if scope.get("client") else ""
+    return client_of(scope["client"][0] if scope.get("client") else "")
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _plain_name(name: str) -> str:
@@ -362,30 +385,3 @@ def _levels(cls: Any) -> list[dict[str, str]]:
     levels += [("good", "ismcts:300"), ("strong", "ismcts:3000")]
     levels += [("strongest", "expert" if cls.expert else "ismcts:20000")]
     return [{"name": name, "agent": agent} for name, agent in levels]
-
-
-def serve(
-    folder: Path,
-    host: str,
-    port: int,
-    names: tuple[str, ...],
-    limits: Limits | None = None,
-    store: Path | None = None,
-) -> None:
-    """Serve the tables of a folder, and the laboratory of a store, until interrupted."""
-    import uvicorn
-
-    own = host if re.fullmatch(r"[A-Za-z0-9.-]+", host) else "localhost"
-    app = create_app(folder, limits, (own, *names), store)
-    print(f"Kibitz {__version__}: the table is at http://{host}:{port}/ (Ctrl-C ends it)", file=sys.stderr)
-    print(f"tables are kept in {folder}", file=sys.stderr)
-    uvicorn.run(
-        app,
-        host=host,
-        port=port,
-        log_level="warning",
-        server_header=False,
-        ws_max_size=4 * messages.LARGEST_STUDY,
-        ws_max_queue=16,
-        timeout_graceful_shutdown=2,
-    )

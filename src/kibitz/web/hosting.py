@@ -8,21 +8,24 @@ no message tells by its number, its order or its moment of a question that other
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from kibitz import __version__
+from kibitz import __version__, kernel
 from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported
-from kibitz.games.bridge.claims import holds
+from kibitz.games.bridge.claims import Claim
 from kibitz.rng import derive
 from kibitz.web import messages
+from kibitz.web.limits import Limits
 from kibitz.web.lines import Line
 from kibitz.web.messages import Advise, BadMessage, HandOver, Join, Ping
+from kibitz.web.pace import Pace
 from kibitz.web.studying import Study, strongest
 from kibitz.web.tables import (
     WATCHER,
@@ -38,39 +41,6 @@ from kibitz.web.tables import (
 from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
 
 _log = logging.getLogger(__name__)
-_CLAIM_WORLDS = 20
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the server does for one client, one table and in all."""
-
-    window_seconds: float = 2.0
-    """The pause after a play that may be bombed."""
-    pace_seconds: float = 0.3
-    """An agent's move takes at least so long: one that has no choice is not told by its speed."""
-    thinking_seconds: float = 15.0
-    advice_seconds: float = 10.0
-    review_seconds: float = 1.0
-    """For every decision of a game that is reviewed."""
-    threads: int = 2
-    messages_a_second: float = 20.0
-    """Of one connection."""
-    requests_a_second: float = 5.0
-    """To the lobby, of one client."""
-    burst: int = 60
-    """Messages or requests that may come at once."""
-    unsent: int = 500
-    """Messages that may wait for a slow connection before it is dropped."""
-    connections: int = 2000
-    connections_a_client: int = 400
-    tables: int = 10_000
-    tables_a_client: int = 500
-    """Tables that one client may open between two starts of the server."""
-    studies: int = 200
-    """Lines of play that may be open at a time."""
-    table_days: float = 90.0
-    """A table at which nothing has happened for so long is removed."""
 
 
 class Connection:
@@ -81,6 +51,7 @@ class Connection:
         self.sits = False
         self.session: Session | None = None
         self.outbox: deque[str] = deque()
+        self._unsent = 0  # characters in it
         self.ready = asyncio.Event()
         self.is_dropped = False
         self._limits = limits
@@ -95,7 +66,8 @@ class Connection:
     @property
     def largest(self) -> int:
         """The length of the longest message that it may send."""
-        return messages.LARGEST_STUDY if self.session is None else messages.LARGEST_MESSAGE
+        limits = self._limits
+        return limits.study_characters if self.session is None else limits.message_characters
 
     def close_study(self) -> None:
         """Look at no line of play any more."""
@@ -103,16 +75,28 @@ class Connection:
             self.study.close()
             self.study = None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has asked for anything: a seat, a look, or a study."""
+        return self.session is not None or self.study is not None
+
     def put(self, message: BaseModel) -> None:
         """Send a message as soon as the connection takes it."""
         self._put_text(message.model_dump_json())
 
     def _put_text(self, text: str) -> None:
-        if len(self.outbox) >= self._limits.unsent:
+        if len(self.outbox) >= self._limits.unsent or self._unsent > self._limits.unsent_bytes:
             self.is_dropped = True  # it can come back and ask for what it has missed
         else:
             self.outbox.append(text)
+            self._unsent += len(text)
         self.ready.set()
+
+    def take(self) -> str:
+        """The next text to send, out of the outbox."""
+        text = self.outbox.popleft()
+        self._unsent -= len(text)
+        return text
 
     def welcome(self, session: Session, observer: int, sits: bool, after: int) -> None:
         """Sit down, or watch, and be told everything since event number `after`."""
@@ -129,6 +113,7 @@ class Connection:
                 sees=None if sits else seat,
                 window_seconds=self._limits.window_seconds,
                 undo=table.allows_undo,
+                deal_chosen=table.deal_chosen,
             )
         )
 
@@ -140,14 +125,17 @@ class Connection:
         position = messages.position_shown(table.position(self.observer))
         if not self.sits:
             position = position.model_copy(update={"moves": []})
-        chairs = [messages.chair_shown(chair) for chair in table.chairs]
+        chairs = self.session.chairs_shown()
         wish = messages.wish_shown(table.wish)
         state = messages.Update(events=[], chairs=chairs, wish=wish, position=position).model_dump_json()
         if state == self._last and not events:
             return
-        self._last, self._number, self._can_move = state, position.number, bool(position.moves)
+        decision = (position.number, bool(position.moves))
+        is_new = not self._last or decision != (self._number, self._can_move)
+        self._last, (self._number, self._can_move) = state, decision
         self._put_text(messages.with_events(state, events))
-        self._think_along()
+        if is_new:  # who comes and goes must not interrupt advice
+            self._think_along()
 
     def ask_for_advice(self, agent: str) -> None:
         """Think along from now on with an agent, or no longer if it is empty."""
@@ -160,7 +148,8 @@ class Connection:
         if self._adviser and self._can_move and self.session is not None:
             view = self.session.table.seen_by(self.observer)
             # The seed is shown, so it must not be made from that of the deal: this one everybody may know.
-            self._thought = Thought(self.session.host.thinker, self._adviser, view, seed=self._number)
+            thinker = self.session.host.thinker
+            self._thought = Thought(thinker, self.client, self._adviser, view, seed=self._number)
         self.think_on(self._thought is not None)
 
     def think_on(self, on: bool) -> None:
@@ -209,7 +198,8 @@ class Session:
         self._again: NewTable | None = None
         self._places: list[int] = []
         """Where those who sat at a seat sit in the rematch."""
-        self._answering: asyncio.Task[None] | None = None
+        self._judging: tuple[Wish, asyncio.Task[None]] | None = None
+        """The claim that is being judged for the agents."""
         self._moved = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -220,10 +210,27 @@ class Session:
             raise Unsupported("the cards of a seat can be watched at tables of agents alone")
         if sees is not None and sees >= table.rules.seats:
             raise BadMessage(f"there is no seat {sees}")
+        sits, most = observer != WATCHER, self.host.limits.connections_a_seat
+        if sits and self.connected(observer) >= most:
+            raise Unsupported(
+                f"this seat is open in {most} windows, which is the most for a seat; close one of them"
+            )
         self.connections.append(connection)
-        connection.welcome(self, observer if sees is None else sees, observer != WATCHER, after)
-        connection.tell()
+        connection.welcome(self, observer if sees is None else sees, sits, after)
+        if sits:  # everybody is told that somebody sits there
+            self.changed()
+        else:
+            connection.tell()
         self.invite(connection)
+
+    def connected(self, seat: int) -> int:
+        """How many connections a seat has."""
+        return sum(connection.sits and connection.observer == seat for connection in self.connections)
+
+    def chairs_shown(self) -> list[messages.ChairShown]:
+        """Who sits where, and whether he is there."""
+        chairs = enumerate(self.table.chairs)
+        return [messages.chair_shown(chair, self.connected(seat)) for seat, chair in chairs]
 
     def invite(self, connection: Connection) -> None:
         """Tell of the rematch, if there is one: everybody his own token."""
@@ -234,64 +241,82 @@ class Session:
         if token is not None:  # an agent may have taken the seat over
             connection.put(messages.Again(token=token, seat=seat))
 
-    def rematch(self, same_deal: bool, client: str) -> None:
+    @property
+    def client(self) -> str:
+        """For whom the agents of the table think: whoever has been here for longest."""
+        return self.connections[0].client if self.connections else ""
+
+    async def rematch(self, same_deal: bool, client: str) -> None:
         """Open another table for those who sit here; the first to ask says how."""
         table = self.table
         if not table.is_over:
             raise Unsupported("a rematch is for when the game is over")
-        if self._again is None:
+        if self._again is None and not self._places:
             seats = table.rules.seats
             self._places = [seat if same_deal else (seat + 1) % seats for seat in range(seats)]
             chairs = [table.chairs[self._places.index(seat)] for seat in range(seats)]
-            start = table.start if same_deal else None
-            self._again = self.host.open_table(client, table.game, chairs, None, start, (), table.allows_undo)
+            start, undo = table.start if same_deal else None, table.allows_undo
+            try:
+                self._again = await self.host.open_table(client, table.game, chairs, None, start, (), undo)
+            except BaseException:
+                self._places = []  # another try is allowed
+                raise
         for connection in self.connections:
             self.invite(connection)
-
-    def wish(self, wish: Wish) -> None:
-        """Ask the others; agents answer a claim by what they see."""
-        before = len(self.table.moves)
-        self.table.ask(wish)
-        if len(self.table.moves) < before:
-            self.start_anew()
-        if self.table.wish is wish and wish.kind == "claim":
-            self._answering = asyncio.get_running_loop().create_task(self._answer_claim(wish))
 
     def start_anew(self) -> None:
         """Moves were taken back: no agent may move for the position that is gone."""
         self._task.cancel()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
-    async def _answer_claim(self, wish: Wish) -> None:
-        table, ply = self.table, len(self.table.moves)
-        for seat, chair in enumerate(table.chairs):
-            if chair.is_person or seat == wish.seat:
-                continue
-            given = (table.state, seat, wish.seat, wish.tricks, _CLAIM_WORLDS, derive(ply, seat))
-            good = await self.host.thinker.aside(holds, *given)
-            if table.wish is not wish:
-                return
-            table.answer(seat, good)
-            self.changed()
-            if not good:
-                return
+    def _see_to_claim(self) -> None:
+        """Let a claim be judged, once for all agents; one that is not wanted any more is left."""
+        wish = self.table.wish
+        if self._judging is not None and self._judging[0] is not wish:
+            self._judging[1].cancel()
+            self._judging = None
+        if wish is None or wish.kind != "claim" or wish.agents_agree or self._judging is not None:
+            return
+        if not all(chair.is_person for chair in self.table.chairs):
+            self._judging = wish, asyncio.get_running_loop().create_task(self._judge(wish))
+
+    async def _judge(self, wish: Wish) -> None:
+        """The agents' answer to a claim: nothing goes into it but what the claimer and everybody know."""
+        table = self.table
+        claim = Claim(table.seen_by(wish.seat), wish.tricks, seed=derive(len(table.moves), wish.seat))
+        try:
+            good = await self.host.thinker.aside(self.client, claim.holds)
+            if table.wish is wish:
+                table.agents_answer(good)
+        except Exception:  # no solver, or the disk is full: the table must not wait for ever
+            _log.exception("a claim at table %s cannot be judged; the agents refuse it", table.name)
+            if table.wish is wish:
+                table.agents_answer(False)
+        finally:
+            claim.stop()
+        self._judging = None
+        self.changed()
 
     def leave(self, connection: Connection) -> None:
-        """When the last one leaves, the table waits on disk."""
+        """When the last one leaves, the table waits on disk; who leaves claims nothing any more."""
         if connection in self.connections:
             self.connections.remove(connection)
+            wish = self.table.wish
+            if wish is not None and wish.kind == "claim" and not self.connected(wish.seat):
+                self.table.answer(wish.seat, False)
+            if connection.sits:
+                self.changed()
         self.leave_if_empty()
 
     def leave_if_empty(self) -> None:
         """A table at which nobody is needs no memory."""
         if not self.connections:
             self._task.cancel()
-            if self._answering is not None:
-                self._answering.cancel()
             self.host.close_session(self)
 
     def changed(self) -> None:
         """Tell everybody what is new for him, and go on."""
+        self._see_to_claim()
         for connection in list(self.connections):
             connection.tell()
         self._moved.set()
@@ -330,11 +355,22 @@ class Session:
 
     async def _move(self, task: Task, at_least: float) -> None:
         """Let an agent decide, and carry it out if it is still wanted."""
-        player = Player(task.agent, self.table.rules, task.seat)
-        labels = self.table.labels[task.seat]
         in_window = self.table.window is not None
-        thinking = self.host.thinker.choose(player, task.view, task.seed, labels, in_window)
-        move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
+        legal = task.view.legal_moves()
+        decision = (self.table.game, task.agent, task.ply)
+        if len(legal) == 1:
+            move = legal[0]
+            await asyncio.sleep(max(at_least, self.host.pace.draw(*decision)))
+        else:
+            began, compiled = time.perf_counter(), kernel.seconds_compiling()
+            player = Player(task.agent, self.table.rules, task.seat)
+            labels = self.table.labels[task.seat]
+            given = (player, task.view, task.seed, labels, in_window)
+            thinking = self.host.thinker.choose(self.client, *given)
+            move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
+            taken = min(time.perf_counter() - began, self.host.limits.thinking_seconds)
+            if not in_window and kernel.seconds_compiling() == compiled:  # compiling is not thinking
+                self.host.pace.note(*decision, taken)
         while self.table.wish is not None:  # agents wait for what people agree on
             await self._change()
         if task.ply == len(self.table.moves) and self.table.chairs[task.seat].agent == task.agent:
@@ -351,13 +387,14 @@ class Host:
 
     def __init__(self, tables: Tables, limits: Limits) -> None:
         self.tables, self.limits = tables, limits
-        self.thinker = Thinker(limits.thinking_seconds, limits.advice_seconds, limits.threads)
+        self.thinker = Thinker(limits)
+        self.pace = Pace()
         self._sessions: dict[str, Session] = {}
-        self._made: Counter[str] = Counter()  # tables, by client
+        self._made: Counter[str] = Counter()  # tables of the day, by client
         self._studying: weakref.WeakSet[Study] = weakref.WeakSet()
         self._loading: dict[str, asyncio.Future[Table]] = {}
 
-    def open_table(
+    async def open_table(
         self,
         client: str,
         game: str,
@@ -370,27 +407,34 @@ class Host:
         """A new table for a client, who may not open any number of them."""
         if self._made[client] >= self.limits.tables_a_client:
             enough = self.limits.tables_a_client
-            raise Unsupported(f"{enough} tables are enough for one client; play on at them")
+            raise Unsupported(f"{enough} tables in a day are enough for one client; play on at them")
         self._made[client] += 1
         try:
-            return self.tables.create(game, chairs, seed, start, moves, undo)
+            given = (game, chairs, seed, start, moves, undo, list(self._sessions))
+            return await self.thinker.aside(client, self.tables.create, *given)
         except BaseException:
             self._made[client] -= 1
             raise
 
     async def keep_house(self) -> None:
-        """Remove old tables, now and every hour."""
-        while True:
-            removed = self.tables.remove_old(self.limits.table_days, list(self._sessions))
+        """Remove old tables, now and every hour; let clients open tables again, every day."""
+        for hour in itertools.count(1):
+            limits, in_use = self.limits, list(self._sessions)
+            given = (limits.table_days, limits.unplayed_days, in_use)
+            removed = await asyncio.to_thread(self.tables.remove_old, *given)
             if removed:
                 _log.warning("%d tables were removed: nothing has happened there for a long time", removed)
             await asyncio.sleep(3600)
+            if hour % 24 == 0:
+                self._made.clear()
 
-    async def _session(self, name: str) -> Session:
+    async def _session(self, client: str, name: str) -> Session:
         """The table by its name, in use from now on; a long record is read beside the event loop."""
         while name not in self._sessions:
             if name not in self._loading:
-                self._loading[name] = asyncio.ensure_future(asyncio.to_thread(self.tables.table, name))
+                self._loading[name] = asyncio.ensure_future(
+                    self.thinker.aside(client, self.tables.table, name, seconds=self.limits.record_seconds)
+                )
             try:
                 table = await self._loading[name]
             finally:
@@ -403,16 +447,16 @@ class Host:
         """Nobody is at a table any more."""
         self._sessions.pop(session.table.name, None)
 
-    async def tables_of(self, tokens: list[str]) -> list[messages.TableShown]:
+    async def tables_of(self, client: str, tokens: list[str]) -> list[messages.TableShown]:
         """What tokens open, for a list of one's own tables; what opens none that can be read is left out."""
         found = []
-        for token in tokens:
+        for token in dict.fromkeys(tokens):
             place = self.tables.place(token)
             if place is None:
                 continue
             session = self._sessions.get(place.table)
             try:
-                table = session.table if session else await asyncio.to_thread(self._look, place.table)
+                table = session.table if session else await self._look(client, place.table)
             except KibitzError:
                 continue
             position = table.position(place.observer)
@@ -422,15 +466,18 @@ class Host:
                     table=table.name,
                     game=table.game,
                     seat=None if place.observer == WATCHER else place.observer,
-                    chairs=[messages.chair_shown(chair) for chair in table.chairs],
+                    chairs=session.chairs_shown()
+                    if session
+                    else [messages.chair_shown(chair, 0) for chair in table.chairs],
                     over=position["over"],
                     your_turn=position["turn"] == place.observer and place.observer != WATCHER,
                 )
             )
         return found
 
-    def _look(self, name: str) -> Table:
-        return self.tables.table(name, to_look=True)
+    async def _look(self, client: str, name: str) -> Table:
+        seconds = self.limits.record_seconds
+        return await self.thinker.aside(client, self.tables.table, name, True, seconds=seconds)
 
     def close(self) -> None:
         """End everything; the tables are on disk."""
@@ -455,7 +502,7 @@ class Host:
             elif isinstance(message, messages.Think) and connection.study is None:
                 connection.think_on(message.on)
             elif isinstance(message, messages.AtTable):
-                self._act(connection, message)
+                await self._act(connection, message)
             elif connection.study is None:
                 raise BadMessage("there is no line of play to look at; ask for a review, or study one")
             else:
@@ -469,7 +516,7 @@ class Host:
         place = self.tables.place(message.token)
         if place is None:
             raise InputError("this link opens no table here; it may be incomplete, or the table was removed")
-        session = await self._session(place.table)
+        session = await self._session(connection.client, place.table)
         try:
             session.join(connection, place.observer, message.after, message.sees)
         finally:
@@ -479,7 +526,7 @@ class Host:
         if connection.session is not None:
             raise BadMessage("this connection has joined a table; open another one to study")
         start = messages.start_of(message.start)
-        line = await self.thinker.aside(Line, message.game, start, message.moves)
+        line = await self.thinker.aside(connection.client, Line, message.game, start, message.moves)
         self._open_line(connection, line, [])
 
     async def _review(self, connection: Connection) -> None:
@@ -489,7 +536,9 @@ class Host:
         table = connection.session.table
         if not table.is_over:
             raise Unsupported("a game can be reviewed when it is over")
-        line = await self.thinker.aside(Line, table.game, table.start, list(table.moves))
+        given = (table.game, table.start, list(table.moves))
+        seconds = self.limits.record_seconds
+        line = await self.thinker.aside(connection.client, Line, *given, seconds=seconds)
         self._open_line(connection, line, [chair.agent or chair.name for chair in table.chairs])
 
     def _open_line(self, connection: Connection, line: Line, chairs: list[str]) -> None:
@@ -498,11 +547,15 @@ class Host:
             raise Unsupported(
                 f"{self.limits.studies} lines of play are being studied already; try again later"
             )
-        connection.study = Study(line, chairs, self.thinker, connection.put, self.limits.review_seconds)
+        if sum(study.client == connection.client for study in self._studying) >= self.limits.studies_a_client:
+            raise Unsupported(
+                f"you have {self.limits.studies_a_client} lines of play open already; close one of them"
+            )
+        connection.study = Study(line, chairs, self.thinker, connection.client, connection.put)
         self._studying.add(connection.study)
         connection.study.show()
 
-    def _act(self, connection: Connection, message: messages.AtTable) -> None:
+    async def _act(self, connection: Connection, message: messages.AtTable) -> None:
         session = connection.session
         if session is None:
             raise BadMessage("join a table first")
@@ -513,25 +566,25 @@ class Host:
             connection.ask_for_advice(self._adviser(message.agent, table, seat) if message.on else "")
             return
         if isinstance(message, messages.Rematch):
-            session.rematch(message.same_deal, connection.client)
+            await session.rematch(message.same_deal, connection.client)
             return
         if not table.chairs[seat].is_person:
             raise Unsupported(f"{table.chairs[seat].agent} plays for this seat")
+        made = len(table.moves)
         if isinstance(message, HandOver):
             table.hand_over(seat, message.agent)
         elif isinstance(message, messages.Undo):
-            session.wish(Wish("undo", seat))
+            table.ask(Wish("undo", seat))
         elif isinstance(message, messages.Claim):
-            session.wish(Wish("claim", seat, message.tricks))
+            table.ask(Wish("claim", seat, message.tricks))
         elif isinstance(message, messages.Answer):
-            before = len(table.moves)
             table.answer(seat, message.agree)
-            if len(table.moves) < before:
-                session.start_anew()
         else:
             if message.number != len(table.events(seat)):
                 raise IllegalMove("this move was meant for another position; look at the table again")
             table.play(seat, message.text if message.text is not None else int(message.move or 0))
+        if len(table.moves) < made:
+            session.start_anew()
         session.changed()
 
     def _adviser(self, agent: str, table: Table, seat: int) -> str:

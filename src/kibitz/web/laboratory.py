@@ -6,7 +6,7 @@ needs a script or a style but ours. Nothing can be started from here, and no fil
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from kibitz import drawing, report
 from kibitz.arena.laboratory import stops_at
 from kibitz.arena.store import Store
 from kibitz.errors import InputError, KibitzError, UnknownName
-from kibitz.experiments import Result, read, results
-from kibitz.experiments.evaluation import Run, orders
+from kibitz.experiments import Result, noted, results
+from kibitz.experiments.evaluation import numbered
 from kibitz.games.tree import text as trees
 from kibitz.search import solver
 
@@ -40,26 +40,23 @@ class Laboratory:
         if self.path is None or not self.path.is_file():
             return []
         with self._open() as store:
-            return [self._progress(store, name) for name in store.experiments()]
+            return [self._progress(store, name) for name in store.experiments(left_out=lambda _: None)]
 
     def _progress(self, store: Store, name: str) -> dict[str, Any]:
-        text, noted = store.experiments()[name]
         shown: dict[str, Any] = {"name": name, "title": name, "games": 0, "wanted": 0, "readable": False}
+        games = wanted = 0
         try:
-            run = Run(**noted)
-            folder = Path(run.folder) if run.folder else None
-            experiment = replace(read(text, name, name, folder), is_quick=run.quick)
-            for number, (_, _, order) in zip(
-                run.numbers, orders(experiment, run.factor, run.seed), strict=False
-            ):
+            experiment, run = noted(store, name)
+            for _, _, order, number in numbered(experiment, run, store):
                 deals = order.deals
                 if order.until_decided:
                     deals = stops_at(order, store.scores(number, deals))
-                shown["games"] += store.finished(number, deals) * order.match.games_a_deal
-                shown["wanted"] += deals * order.match.games_a_deal
-        except KibitzError:  # the game's file is gone, say
+                games += store.finished(number, deals) * order.match.games_a_deal
+                wanted += deals * order.match.games_a_deal
+        except KibitzError:  # the game's file is gone, say, or a row is damaged
             return shown
-        return {**shown, "title": experiment.title or name, "readable": True}
+        title = experiment.title or name
+        return {**shown, "title": title, "games": games, "wanted": wanted, "readable": True}
 
     def experiment(self, name: str) -> dict[str, Any]:
         """Everything that is known of one experiment so far."""
@@ -89,8 +86,6 @@ class Laboratory:
     def _result(self, name: str) -> tuple[dict[str, Any], Result]:
         """The evaluation as far as games were played; the last one is kept, until there are more."""
         with self._open() as store:
-            if name not in store.experiments():
-                raise UnknownName("experiment in the store", name[:60], store.experiments())
             progress = self._progress(store, name)
             games, result = self._known.get(name, (-1, None))
             if result is None or games != progress["games"]:

@@ -12,6 +12,7 @@ could not see does not count as a mistake. What all cards together would have to
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import re
@@ -24,18 +25,25 @@ from urllib.parse import quote
 import numpy as np
 
 from kibitz import __version__, games
-from kibitz.agents import make_agent
-from kibitz.errors import IllegalMove, InputError, KibitzError, ParseError, Unsupported
+from kibitz.agents import make_known_agent
+from kibitz.deadline import check
+from kibitz.errors import IllegalMove, InputError, KibitzError, ParseError, TooLong, Unsupported, quoted
 from kibitz.games import tricks
 from kibitz.position import State, View, listed
+from kibitz.reading import json_value, told, told_number
 from kibitz.rng import derive
 from kibitz.search.advice import Advice, Row
 from kibitz.web.tables import OPEN_DEAL, Start, check_game, deal_text, is_bridge
 from kibitz.web.thinking import merged_row
 
+# Half a second, which would count against the time limit of whoever sends the first board.
+importlib.import_module("endplay.types")
+
 MOST_MOVES = 1000
 LONGEST_POSITION = 4000
 """Characters: a board of Bridge with its auction and what was said about it."""
+LARGEST_DEAL = 1_000_000
+"""The number of a deal of a match."""
 _HAND_VIEWER = "https://www.bridgebase.com/tools/handviewer.html?lin="
 _MOST_CARDS = 63
 """Cards are bits of a number; moves beyond are no cards."""
@@ -56,7 +64,7 @@ class Line:
         if len(moves) > MOST_MOVES:
             raise InputError(f"a line may have {MOST_MOVES} moves, not {len(moves)}")
         self.game, self.start = game, start
-        state = start.begin(games.load(game))
+        state = start.begin(games.load_known(game))
         self.rules = state.game
         self._chances = 0
         self._settle(state)
@@ -67,13 +75,14 @@ class Line:
         self.decisions: list[int] = []
         """The moves that were made by choice."""
         for number, move in enumerate(moves):
+            check()
             after = State(self.rules, state.array.copy())
             try:
                 self.seats.append(state.mover)
                 self.moves.append(self.rules.parse_move(move) if isinstance(move, str) else int(move))
                 legal = [] if state.is_over else state.legal_moves()
                 if self.moves[-1] not in legal:  # any number may have been sent
-                    raise IllegalMove(f"'{str(move)[:40]}' cannot be played")
+                    raise IllegalMove(f"{quoted(str(move))} cannot be played")
             except KibitzError as error:
                 raise InputError(f"move {number + 1} of the line: {error}") from error
             self.rules.play(after.record, np.int64(self.moves[-1]))
@@ -182,7 +191,7 @@ def sampled_worlds(view: View, count: int, seed: int) -> Iterator[World]:
         if "exact_values" not in view.game.defaulted:
             yield World(open_picture, exact(world), "tricks")
             continue
-        agent = make_agent(_IN_A_WORLD, view.game)
+        agent = make_known_agent(_IN_A_WORLD, view.game)
         advice = agent.advise(world.open_view(view.seat), derive(seed, number, 1))
         yield World(open_picture, [row.value for row in advice.rows], advice.unit)
 
@@ -329,8 +338,11 @@ def read(text: str) -> tuple[str, list[Found]]:
         raise ParseError("there is no board in it")
     found, trouble = [], None
     for number, board in enumerate(boards, 1):
+        check()
         try:
             found.append(_from_board(board, number))
+        except TooLong:
+            raise
         except KibitzError as error:  # others of the evening were played, perhaps
             trouble = trouble or error
     if trouble and not found:
@@ -343,33 +355,56 @@ def _from_record(text: str) -> Found:
     try:
         first, *rest = _documents(text)
         given = first.get("start") or {"seed": first["seed"], "deal": first.get("deal", 0)}
-        seed = None if given.get("seed") is None else int(given["seed"])
-        start = Start(seed, int(given.get("deal", 0)), str(given.get("position", "")))
-        moves = list(first.get("moves", []))
+        game, start = _text(first, "game"), _start(_of_kind(dict, given, "'start'"))
+        moves = list(_of_kind(list, first.get("moves", []), "'moves'"))
         for line in rest:
             if "undo" in line:
-                del moves[int(line["undo"]) :]
+                del moves[max(0, told_number(line["undo"], "'undo'")) :]
             elif "move" in line:
                 moves.append(line["move"])
         words = [move["move"] if isinstance(move, dict) else move for move in moves]
-        words = [word if isinstance(word, str) else int(word) for word in words]
-        game = str(first["game"])
+        words = [word if isinstance(word, str) else told_number(word, "a move") for word in words]
     except KeyError as error:
-        raise ParseError(f"this record of Kibitz cannot be read: {error} is not told") from error
-    except (AttributeError, TypeError, ValueError, RecursionError) as error:
-        raise ParseError(f"this record of Kibitz cannot be read: {type(error).__name__}: {error}") from error
+        raise ParseError(f"this record of Kibitz cannot be read: {error} is not told") from None
+    except ParseError as error:
+        raise ParseError(f"this record of Kibitz cannot be read: {error}") from None
     return Found(game, Line(game, start, words))
+
+
+def _start(given: dict[str, Any]) -> Start:
+    """How a recorded game began; what a link could not hold is refused."""
+    seed = None if given.get("seed") is None else told_number(given["seed"], "'seed'")
+    deal, position = told_number(given.get("deal", 0), "'deal'"), _text({"position": "", **given}, "position")
+    if deal > LARGEST_DEAL:
+        raise ParseError(f"'deal' is {deal}; the most is {LARGEST_DEAL:,}")
+    if len(position) > LONGEST_POSITION:
+        raise ParseError(f"'position' has {len(position)} characters; the most is {LONGEST_POSITION:,}")
+    return Start(seed, deal, position)
+
+
+def _text(given: dict[str, Any], word: str) -> str:
+    text: str = _of_kind(str, given[word], f"'{word}'")
+    return text
+
+
+def _of_kind(kind: type, value: Any, what: str) -> Any:
+    """A value of a JSON document, if it is of this kind."""
+    if not isinstance(value, kind):
+        right = {"dict": "an object", "list": "a list", "str": "a text"}[kind.__name__]
+        raise ParseError(f"{what} is {told(value)}; {right} would be right")
+    return value
 
 
 def _documents(text: str) -> list[dict[str, Any]]:
     """One JSON document, or one a line."""
     try:
-        found = [json.loads(text)]
-    except ValueError:
-        found = [json.loads(line) for line in text.splitlines() if line.strip()]
-    if not all(isinstance(document, dict) for document in found):
-        raise ValueError("objects are expected")
-    return found
+        found = [json_value(text)]
+    except ParseError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) == 1:
+            raise
+        found = [json_value(line) for line in lines]
+    return [_of_kind(dict, document, "a line") for document in found]
 
 
 _STRAINS = ("clubs", "diamonds", "hearts", "spades", "notrump")
@@ -391,7 +426,7 @@ def _from_board(board: Any, number: int) -> Found:
         options += ["vulnerable=true"] if board.vulnerable in (side, "both") else []
     options += [f"doubled={('no', 'doubled', 'redoubled')[board.doubled]}"] if board.doubled else []
     game = "bridge:" + ",".join(options) if options else "bridge"
-    rules = games.load(game)
+    rules = games.load_known(game)
     if board.leader is not None and board.leader != ((board.declarer or 0) + 1) % 4:
         raise ParseError(f"board {board.number or number} is an ending in the middle of a hand's turn")
     if not all(board.hands):

@@ -16,20 +16,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from kibitz.errors import InputError
+from kibitz.errors import InputError, quoted
 from kibitz.position import State, View
 from kibitz.search.advice import Advice
-from kibitz.web.lines import LONGEST_POSITION, Judgement, Line, auction, begins_trick, grouped, texts
+from kibitz.web.limits import Limits
+from kibitz.web.lines import (
+    LARGEST_DEAL,
+    LONGEST_POSITION,
+    Judgement,
+    Line,
+    auction,
+    begins_trick,
+    grouped,
+    texts,
+)
 from kibitz.web.tables import Chair, Event, Start, Wish, fields_of
 from kibitz.web.thinking import Thought
 
-LARGEST_MESSAGE = 4096
-"""Characters of a message from a browser at a table."""
-LARGEST_STUDY = 60_000
-"""Characters of a message from one that has not joined a table: it may send a whole line of play."""
-
 Token = Annotated[str, Field(min_length=20, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_DEAL)]
 Name = Annotated[str, Field(max_length=40)]
 AgentText = Annotated[str, Field(max_length=300)]
 
@@ -215,6 +220,8 @@ class ChairShown(_Message):
     name: str
     agent: str
     """Empty: a person."""
+    connections: int
+    """In how many windows the seat is open, which everybody is told; 0: nobody is there."""
 
 
 class EventShown(_Message):
@@ -279,6 +286,8 @@ class Welcome(_Message):
     window_seconds: float
     undo: bool
     """Whether moves can be taken back here."""
+    deal_chosen: bool
+    """Whether whoever opened the table chose the deal, and so may know all hands."""
 
 
 class Update(_Message):
@@ -522,7 +531,7 @@ class TableShown(_Message):
 class TextPasted(_Message):
     """A text that may hold lines of play: PBN, LIN, or a record of Kibitz."""
 
-    text: Annotated[str, Field(min_length=1, max_length=60_000)]
+    text: Annotated[str, Field(min_length=1, max_length=Limits.study_characters)]
 
 
 class LineFound(_Message):
@@ -545,7 +554,7 @@ _INCOMING: TypeAdapter[Any] = TypeAdapter(Incoming)
 _OUTGOING: TypeAdapter[Any] = TypeAdapter(Outgoing)
 
 
-def read(data: str, most: int = LARGEST_MESSAGE) -> AnyIncoming:
+def read(data: str, most: int = Limits.message_characters) -> AnyIncoming:
     """The message that a text holds.
 
     >>> read('{"type": "ping"}')
@@ -556,10 +565,15 @@ def read(data: str, most: int = LARGEST_MESSAGE) -> AnyIncoming:
     try:
         found: AnyIncoming = _INCOMING.validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))[:80]
-        raise BadMessage(f"not a message of the protocol: {place}: {first['msg'][:200]}") from None
+        raise BadMessage(f"not a message of the protocol: {trouble(error)}") from None
     return found
+
+
+def trouble(error: ValidationError) -> str:
+    """The first thing that is wrong with a message, and where; it may quote what was sent."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = quoted(".".join(map(str, first["loc"])))[1:-1]
+    return f"{place}: {''.join(c for c in first['msg'][:200] if c.isprintable())}"
 
 
 def event_shown(event: Event) -> EventShown:
@@ -573,9 +587,9 @@ def with_events(update: str, events: list[Event]) -> str:
     return update.replace('"events":[]', f'"events":[{shown}]', 1)
 
 
-def chair_shown(chair: Chair) -> ChairShown:
+def chair_shown(chair: Chair, connections: int) -> ChairShown:
     """A chair as it is sent."""
-    return ChairShown(name=chair.name, agent=chair.agent)
+    return ChairShown(name=chair.name, agent=chair.agent, connections=connections)
 
 
 def position_shown(position: dict[str, Any]) -> PositionShown:

@@ -35,11 +35,11 @@ class Study:
         line: Line,
         chairs: list[str],
         thinker: Thinker,
+        client: str,
         put: Callable[[BaseModel], None],
-        review_seconds: float,
     ) -> None:
-        self.line, self._chairs, self._thinker = line, chairs, thinker
-        self._put, self._seconds = put, review_seconds
+        self.line, self._chairs, self._thinker, self.client = line, chairs, thinker, client
+        self._put = put
         self._running: dict[str, asyncio.Task[None]] = {}
         self._considered: tuple[int, Thought] | None = None
 
@@ -61,7 +61,7 @@ class Study:
             self._begin("judge", self._judge(self._adviser(message.agent)) if message.on else None)
         elif isinstance(message, Consider):
             view, agent = self.line.decision(message.ply), self._adviser(message.agent)
-            self._considered = message.ply, Thought(self._thinker, agent, view, message.ply)
+            self._considered = message.ply, Thought(self._thinker, self.client, agent, view, message.ply)
             self._begin("consider", self._consider(*self._considered))
         elif isinstance(message, Think):
             if self._considered is None:
@@ -103,9 +103,9 @@ class Study:
         """All decisions, one after the other."""
         plies = self.line.decisions
         for done, ply in enumerate(plies, 1):
-            thought = Thought(self._thinker, agent, self.line.states[ply].view(), ply)
+            thought = Thought(self._thinker, self.client, agent, self.line.states[ply].view(), ply)
             advice = None
-            async for advice, _ in thought.go_on(self._seconds):  # noqa: B007
+            async for advice, _ in thought.go_on(self._thinker.limits.review_seconds):  # noqa: B007
                 pass
             assert advice is not None
             self._put(messages.judged_shown(judge(self.line, ply, advice), thought, done, len(plies)))
@@ -119,7 +119,7 @@ class Study:
         moves = view.legal_moves()
         worlds = sampled_worlds(view, count, ply)
         for number in range(1, count + 1):
-            world = await self._thinker.aside(next, worlds)
+            world = await self._thinker.aside(self.client, next, worlds)
             self._put(
                 messages.WorldShown(
                     ply=ply,
@@ -133,8 +133,8 @@ class Study:
 
     async def _double_dummy(self, ply: int) -> None:
         state = self.line.state(ply)
-        values = await self._thinker.aside(exact, state)
+        values = await self._thinker.aside(self.client, exact, state)
         is_whole = is_bridge(self.line.rules) and not int(state.record.played)
-        table = await self._thinker.aside(double_dummy_table, self.line) if is_whole else None
+        table = await self._thinker.aside(self.client, double_dummy_table, self.line) if is_whole else None
         rows = messages.values_shown(self.line.rules, state.legal_moves(), values)
         self._put(messages.ExactShown(ply=ply, rows=rows, unit="tricks", table=table))

@@ -19,12 +19,15 @@ moves. Tokens of seats are kept as digests: a link goes on working, and the file
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import hashlib
 import json
 import os
 import re
 import secrets
+import stat
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,9 +35,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kibitz import __version__, games, specs
-from kibitz.agents import make_agent
+from kibitz import __version__, deadline, games, specs
+from kibitz.agents import make_known_agent
 from kibitz.arena.play import settle_chance
 from kibitz.errors import (
     BadOption,
@@ -42,6 +46,7 @@ from kibitz.errors import (
     InputError,
     KibitzError,
     ParseError,
+    TooLong,
     UnknownName,
     Unsupported,
     Unwritable,
@@ -49,6 +54,7 @@ from kibitz.errors import (
 from kibitz.position import State, View
 from kibitz.protocol import UNNOTICED
 from kibitz.rng import derive
+from kibitz.web.limits import AGENTS
 
 WATCHER = -1
 """The observer that sits nowhere: it is told what all seats are told alike."""
@@ -193,6 +199,8 @@ class Wish:
     cards: list[str] = field(default_factory=list)
     """Who claims shows his hand, as at any table."""
     agreed: set[int] = field(default_factory=set)
+    agents_agree: bool = False
+    """All agents have one answer: none of them may tell by its own what it holds."""
 
 
 class Table:
@@ -214,10 +222,13 @@ class Table:
         chairs: Sequence[Chair],
         start: Start | None = None,
         undo: bool = False,
+        deal_chosen: bool = False,
     ) -> None:
         self.name, self.game, self.seed = name, game, seed
+        self.deal_chosen = deal_chosen
+        """Whether whoever opened the table said what is dealt, and so may know all hands."""
         self.start, self.allows_undo = start or Start(seed), undo
-        rules = games.load(game)
+        rules = games.load_known(game)
         if len(chairs) != rules.seats:
             raise BadOption(f"{len(chairs)} seats were given; {game} has {rules.seats}")
         self.state = self.start.begin(rules)
@@ -230,7 +241,9 @@ class Table:
         """All that each seat has learned from the moves, for agents that remember."""
         self.window: Window | None = None
         self.wish: Wish | None = None
-        self.file: TableFile | None = None
+        self._claimed: set[tuple[int, int]] = set()
+        """Who has claimed when so many tricks were left."""
+        self.file: TableFile | _Draft | None = None
         self._told: dict[int, list[Event]] = {observer: [] for observer in (WATCHER, *range(len(chairs)))}
         self._chances = 0
         self._settle()
@@ -280,6 +293,10 @@ class Table:
                 self._carry_out(move)
                 return
             self._decline(seat, move)
+        self._end_window()
+
+    def _end_window(self) -> None:
+        """Go on after a pause in which nobody has done anything."""
         self._append({"ply": len(self.moves), "pause": "over"})
         self.window = None
         self._settle()
@@ -328,7 +345,11 @@ class Table:
     # --- what all must agree to ---
 
     def ask(self, wish: Wish) -> None:
-        """Ask the others for something that cannot be had against their will."""
+        """Ask the others for something that cannot be had against their will.
+
+        A seat may claim once in a trick, also after its claim was withdrawn or its moves were taken back. The
+        claim is recorded when it is made, so that a restart does not allow another one.
+        """
         if self.is_over:
             raise IllegalMove("the game is over")
         if self.window is not None:
@@ -338,13 +359,19 @@ class Table:
         elif not is_bridge(self.rules) or wish.seat == int(self.rules.dummy(self.state.record)):
             raise Unsupported("tricks can be claimed in bridge only, and not by dummy")
         elif not 0 <= wish.tricks <= int(self.state.record.left):
-            raise IllegalMove(f"{int(self.state.record.left)} tricks are left")
+            raise IllegalMove(
+                f"{wish.tricks} tricks cannot be claimed; {int(self.state.record.left)} are left"
+            )
+        elif (wish.seat, int(self.state.record.left)) in self._claimed:
+            raise IllegalMove("you have claimed in this trick already; you may claim again in the next one")
         else:
+            left = int(self.state.record.left)
+            self._append({"claimed": wish.tricks, "seat": wish.seat, "left": left})
+            self._claimed.add((wish.seat, left))
             hand = _cards(int(self.state.record.hands[wish.seat]))
             wish.cards = [self.rules.move_text(card) for card in hand]
         wish.agreed = {wish.seat}
-        if wish.kind == "undo":  # agents do not mind
-            wish.agreed |= {seat for seat, chair in enumerate(self.chairs) if not chair.is_person}
+        wish.agents_agree = wish.kind == "undo"  # a claim is judged first
         self.wish = wish
         self._grant()
 
@@ -358,10 +385,22 @@ class Table:
         self.wish.agreed.add(seat)
         self._grant()
 
+    def agents_answer(self, agrees: bool) -> None:
+        """What all agents together say to the wish."""
+        if self.wish is not None and agrees:
+            self.wish.agents_agree = True
+            self._grant()
+        else:
+            self.wish = None
+
     def _grant(self) -> None:
         """Do what is wished for, if all have agreed."""
         wish = self.wish
-        if wish is None or len(wish.agreed) < self.rules.seats:
+        if wish is None:
+            return
+        if wish.agents_agree:
+            wish.agreed |= {seat for seat, chair in enumerate(self.chairs) if not chair.is_person}
+        if len(wish.agreed) < self.rules.seats:
             return
         if wish.kind == "undo":
             ply = self._own_last(wish.seat)
@@ -384,7 +423,7 @@ class Table:
         """Go back to the position before a move: what was dealt since will be dealt again."""
         self.wish = None
         moves, self._chances = self.moves[:ply], 0
-        state = self.start.begin(games.load(self.game))
+        state = self.start.begin(games.load_known(self.game))
         for move in (*moves, None):
             while not state.is_over and state.mover < 0:
                 self.start.settle(state, self._chances)
@@ -523,6 +562,7 @@ class Table:
         check_agent(agent, self.rules, seat)
         self._append({"seat": seat, "agent": agent})
         self.chairs[seat] = Chair(self.chairs[seat].name, agent)
+        self._grant()  # it may have been this person whose answer was waited for
 
     # --- the record ---
 
@@ -537,21 +577,29 @@ class Table:
     def repeat(self, lines: Sequence[dict[str, Any]]) -> None:
         """Go through the lines of a record, every move checked by the rules."""
         for line in lines:
-            if "agent" in line:
-                self.chairs[line["seat"]] = Chair(self.chairs[line["seat"]].name, line["agent"])
-            elif "pause" in line:
+            deadline.check()
+            if "pause" in line:
                 self.window = None
                 self._settle()
+                continue
+            seat = _within(line["seat"], self.rules.seats)
+            if "agent" in line:
+                self.chairs[seat] = Chair(self.chairs[seat].name, line["agent"])
             elif "undo" in line:
-                self._take_back(int(line["undo"]), line["seat"])
+                self._take_back(_within(line["undo"], len(self.moves)), seat)
+            elif "claimed" in line:
+                self._claimed.add((seat, int(line["left"])))
             elif "claim" in line:
-                self._give_up(line["seat"], int(line["claim"]))
+                self._give_up(seat, _within(line["claim"], int(self.state.record.left) + 1))
             else:
-                self._repeat_move(line["seat"], int(line["move"]))
+                self._repeat_move(seat, int(line["move"]))
 
     def go_on(self, moves: Sequence[str]) -> None:
         """Make moves that were made before, whoever sat there: play goes on after them."""
         for text in moves:
+            deadline.check()
+            if self.window is not None and self.state.mover < 0:
+                self._end_window()  # nobody was asked, and the next cards are due
             move = self.rules.parse_move(text)
             if self.state.is_over or move not in self.state.legal_moves():
                 raise IllegalMove(f"move {len(self.moves) + 1} of the line, '{text[:40]}', cannot be made")
@@ -605,6 +653,13 @@ def may_be_interrupted(before: State, move: int) -> bool:
     return bool(is_play or phase == WISHING)
 
 
+def _within(number: Any, end: int) -> int:
+    """A number of a record, if it is one from 0 to `end` - 1."""
+    if not isinstance(number, int) or not 0 <= number < end:
+        raise InputError(f"'{str(number)[:20]}' stands where a number below {end} must stand")
+    return number
+
+
 def _cards(mask: int) -> list[int]:
     return [card for card in range(mask.bit_length()) if mask >> card & 1]
 
@@ -616,12 +671,18 @@ def fields_of(array: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Numbers and lists of them; a number that JavaScript cannot hold, such as a set of cards, as text."""
-    if isinstance(value, np.ndarray) and value.dtype.itemsize < 8:
+    if isinstance(value, np.ndarray) and (value.dtype.itemsize < 8 or _fits(value)):
         return value.tolist()
     if isinstance(value, np.ndarray | list):
         return [_plain(item) for item in value]
     number = value.item() if isinstance(value, np.generic) else value
     return str(number) if isinstance(number, int) and abs(number) >= _EXACT_IN_JAVASCRIPT else number
+
+
+def _fits(numbers: NDArray[Any]) -> bool:
+    return not numbers.size or bool(
+        -_EXACT_IN_JAVASCRIPT < numbers.min() <= numbers.max() < _EXACT_IN_JAVASCRIPT
+    )
 
 
 def _common(values: list[Any], by_place: bool = False) -> Any:
@@ -637,17 +698,10 @@ def _common(values: list[Any], by_place: bool = False) -> Any:
 
 # --- who may sit -------------------------------------------------------------------------------------
 
-_MOST = {"iterations": 50_000, "each": 200, "threads": 1, "trees": 200, "belief": 5_000, "playouts": 20}
-_MOST |= {
-    "endings": 5_000,
-    "keep": 0,
-}  # endings are solved without a look at the clock; kept trees fill the memory
-_LONGEST = 10.0
-
 
 def check_game(game: str) -> None:
-    """A game by its name: a path would let a visitor load any file."""
-    name = game.partition(":")[0]
+    """A game by its name: a visitor reaches no file, and no game of another library."""
+    name = specs.split(game)[0]
     is_known = name in games.GAMES or name in games.known()  # looking for plug-ins takes a while
     if len(game) > 200 or not is_known:
         raise UnknownName("game", name[:60], games.known())
@@ -657,35 +711,44 @@ def check_agent(agent: str, rules: Any, seat: int) -> None:
     """An agent that plays the game, sees its seat only, and thinks within bounds."""
     if len(agent) > 300:
         raise BadOption("an agent's string may have 300 characters")
-    if "learned" in dict(specs.split(agent)[1]):
-        raise BadOption("learned=… names a file of the computer that serves; it cannot be chosen from here")
-    made = make_agent(agent, rules)
+    made = make_known_agent(agent, rules)
     if made.cheating:
         raise Unsupported(f"{agent} looks at hidden cards; at a table nobody may")
-    for name, most in _MOST.items():
-        value = getattr(made, name, 0)
+    for name, most in AGENTS.items():
+        value = getattr(made, name, None) or 0
         if isinstance(value, int | float) and value > most:
-            raise BadOption(f"{name}={value:g} is too much for a table; the most is {most}")
-    if (getattr(made, "time", None) or 0.0) > _LONGEST:
-        raise BadOption(f"time={made.time:g}s is too long for a table; the most is {_LONGEST:g}s")  # type: ignore[attr-defined]
+            raise BadOption(f"{name}={value:g} is too much for a table; the most is {most:g}")
     made.start(rules, seat)
 
 
 # --- on disk -----------------------------------------------------------------------------------------
 
+_OWNER_ONLY = stat.S_IRUSR | stat.S_IWUSR
+
 
 class TableFile:
-    """The record of one table, which only grows."""
+    """The record of one table, which only grows. It tells all hands, so only its owner can read it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, line: dict[str, Any]) -> None:
-        """Add a line, whole or not at all."""
-        data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
+    def create(self, lines: Sequence[dict[str, Any]]) -> None:
+        """Begin the record; nothing is left of it if that cannot be written."""
         try:
-            # Unbuffered: once `write` returns, the line outlives the process.
-            with self.path.open("ab", buffering=0) as file:
+            self.path.touch(mode=_OWNER_ONLY, exist_ok=False)
+            self.append(*lines)
+        except (OSError, Unwritable) as error:
+            self.path.unlink(missing_ok=True)
+            raise Unwritable(f"the table cannot be recorded, so it was not opened: {error}") from error
+
+    def append(self, *lines: dict[str, Any]) -> None:
+        """Add lines, whole or not at all."""
+        data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+        try:
+            # Unbuffered: once `write` returns, the line outlives the process. `r+`: a record that was removed
+            # does not begin anew in the middle of a game.
+            with self.path.open("r+b", buffering=0) as file:
+                file.seek(0, os.SEEK_END)
                 size = file.tell()
                 if file.write(data) != len(data):
                     file.truncate(size)
@@ -699,13 +762,24 @@ class TableFile:
         whole = data[: data.rfind(b"\n") + 1]
         if mend and whole != data:
             os.truncate(self.path, len(whole))
-        return [json.loads(line) for line in whole.splitlines()]
+        return [json.loads(line) for line in whole.split(b"\n")[:-1]]
 
     def header(self) -> dict[str, Any]:
         """The first line: who sits where."""
         with self.path.open("rb") as file:
             found: dict[str, Any] = json.loads(file.readline())
         return found
+
+
+class _Draft:
+    """What will be the record of a table, if it is opened."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+
+    def append(self, line: dict[str, Any]) -> None:
+        """Remember a line."""
+        self.lines.append(line)
 
 
 def digest(token: str) -> str:
@@ -737,26 +811,31 @@ class Tables:
     def __init__(self, folder: Path, most: int = 10_000) -> None:
         self.folder, self.most = folder, most
         self._places: dict[str, Place] = {}
+        self._changing = threading.Lock()  # several threads open tables
         self.unreadable: dict[str, str] = {}
         """Names of files that are no tables, with the reason."""
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=_OWNER_ONLY | stat.S_IXUSR, parents=True, exist_ok=True)
         except OSError as error:
             raise Unwritable(f"the folder {folder} cannot be made: {error.strerror or error}") from error
         self._lock = _lock(folder)
         for path in sorted(folder.glob("*.jsonl")):
             try:
+                path.chmod(_OWNER_ONLY)  # older versions let everybody read it
                 self._index(path.stem, TableFile(path).header())
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except Exception as error:  # whatever is wrong with one file, the others are served
                 self.unreadable[path.name] = f"{type(error).__name__}: {error}"
 
     def _index(self, name: str, header: dict[str, Any]) -> None:
         if header["schema"] != SCHEMA:
             raise ValueError(f"its schema is {header['schema']}, not {SCHEMA}")
-        self._places[header["watch"]] = Place(name, WATCHER)
-        for seat, chair in enumerate(header["chairs"]):
-            if chair["token"]:
-                self._places[chair["token"]] = Place(name, seat)
+        chairs = enumerate(header["chairs"])
+        found = {chair["token"]: Place(name, seat) for seat, chair in chairs if chair["token"]}
+        found[header["watch"]] = Place(name, WATCHER)
+        if not all(isinstance(token, str) for token in found):
+            raise ValueError("it does not say who may sit where")
+        with self._changing:
+            self._places |= found
 
     def close(self) -> None:
         """Let another server have the folder."""
@@ -770,7 +849,8 @@ class Tables:
         self.close()
 
     def __len__(self) -> int:
-        return sum(place.observer == WATCHER for place in self._places.values())
+        with self._changing:
+            return sum(place.observer == WATCHER for place in self._places.values())
 
     def create(
         self,
@@ -780,22 +860,29 @@ class Tables:
         start: Start | None = None,
         moves: Sequence[str] = (),
         undo: bool = False,
+        in_use: Iterable[str] = (),
     ) -> NewTable:
-        """A new table, with a token for everybody who may sit down; it may begin in the middle of a line."""
+        """A new table, with a token for everybody who may sit down; it may begin in the middle of a line.
+
+        If there are too many tables, old ones make room that nobody ever played at and that are not in use.
+        """
+        self.make_room(in_use)
         if len(self) >= self.most:
             raise Unsupported(f"there are {self.most} tables already; no more can be opened here")
         check_game(game)
-        rules = games.load(game)
+        rules = games.load_known(game)
         for seat, chair in enumerate(chairs):
             if not chair.is_person:
                 check_agent(chair.agent, rules, seat)
         name = secrets.token_hex(8)
+        chosen = seed is not None or start is not None
         # Whoever knows the number of the deal knows all hands: nobody may guess it.
         if start is not None and seed is None:
             seed = start.seed
         seed = secrets.randbits(62) if seed is None else seed
-        Table(name, game, seed, chairs, start, undo).go_on(moves)  # before anything is kept of it
-        table = Table(name, game, seed, chairs, start, undo)
+        table, draft = Table(name, game, seed, chairs, start, undo, chosen), _Draft()
+        table.file = draft  # nothing is kept of a line that cannot be played
+        table.go_on(moves)
         tokens = {seat: secrets.token_urlsafe(32) for seat, chair in enumerate(chairs) if chair.is_person}
         watch = secrets.token_urlsafe(32)
         header = {
@@ -811,26 +898,48 @@ class Tables:
             "watch": digest(watch),
             "start": None if start is None else asdict(start),
             "undo": undo,
+            "deal_chosen": chosen,
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        table.file = TableFile(self.folder / f"{name}.jsonl")
-        table.file.append(header)
+        table.file = file = TableFile(self.folder / f"{name}.jsonl")
+        file.create([header, *draft.lines])
         self._index(name, header)
-        table.go_on(moves)
         return NewTable(table, tokens, watch)
 
-    def remove_old(self, days: float, in_use: Iterable[str] = ()) -> int:
-        """Remove tables at which nothing has happened for so many days; how many."""
+    def remove_old(self, days: float, unplayed_days: float, in_use: Iterable[str] = ()) -> int:
+        """Remove tables at which nothing has happened for so many days, sooner if nobody has ever moved; how
+        many they were.
+        """
         kept = set(in_use)
         old = []
         for path in self.folder.glob("*.jsonl"):
             with contextlib.suppress(OSError):
-                if path.stem not in kept and time.time() - path.stat().st_mtime > days * 86_400:
-                    path.unlink()
-                    old.append(path.stem)
-        gone = set(old)
-        self._places = {token: place for token, place in self._places.items() if place.table not in gone}
-        return len(old)
+                age = (time.time() - path.stat().st_mtime) / 86_400
+                if path.stem not in kept and (age > days or (age > unplayed_days and _is_unplayed(path))):
+                    old.append(path)
+        return self._remove(old)
+
+    def make_room(self, in_use: Iterable[str] = ()) -> None:
+        """If there are as many tables as may be, remove the oldest ones at which nobody has ever moved."""
+        if len(self) < self.most:
+            return
+        kept, found = set(in_use), []
+        for path in self.folder.glob("*.jsonl"):
+            with contextlib.suppress(OSError):
+                made = path.stat().st_mtime
+                if path.stem not in kept and time.time() - made > _NEW_SECONDS and _is_unplayed(path):
+                    found.append((made, path))
+        self._remove([path for _, path in sorted(found)[: max(1, self.most // 100)]])
+
+    def _remove(self, paths: Iterable[Path]) -> int:
+        gone = set()
+        for path in paths:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                gone.add(path.stem)
+        with self._changing:
+            self._places = {token: place for token, place in self._places.items() if place.table not in gone}
+        return len(gone)
 
     def place(self, token: str) -> Place | None:
         """What a token opens."""
@@ -845,14 +954,39 @@ class Tables:
             header, *lines = file.read(mend=not to_look)
             chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
             start = Start(**header["start"]) if header.get("start") else None
-            table = Table(name, header["game"], header["seed"], chairs, start, bool(header.get("undo")))
+            # Older records do not say whether the number of a deal was chosen; a start always was.
+            chosen = bool(header.get("deal_chosen", start is not None))
+            undo = bool(header.get("undo"))
+            table = Table(name, header["game"], header["seed"], chairs, start, undo, chosen)
             table.repeat(lines)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            if isinstance(error, KibitzError) and not isinstance(error, ParseError | IllegalMove):
-                raise
-            raise InputError(f"the record of table {name} cannot be read: {error}") from error
+            if not to_look and not table.is_over:
+                for seat, chair in enumerate(table.chairs):
+                    if not chair.is_person:
+                        check_agent(chair.agent, table.rules, seat)
+        except TooLong:
+            raise  # nothing is wrong with the file
+        except Exception as error:  # a damaged file may say anything: one table is refused, by its name
+            said = str(error) if isinstance(error, KibitzError | OSError) else type(error).__name__
+            raise InputError(f"the record of table {name} cannot be read: {said}") from error
         table.file = None if to_look else file
         return table
+
+
+_NEW_SECONDS = 600.0
+"""People may still be sitting down at a table that was opened so recently."""
+
+
+def _is_unplayed(path: Path) -> bool:
+    """Whether a table's file was not written to after the table was made."""
+    try:
+        made = calendar.timegm(time.strptime(TableFile(path).header()["made"], "%Y-%m-%dT%H:%M:%SZ"))
+    except (ValueError, KeyError, TypeError):
+        return False
+    return path.stat().st_mtime < made + _MAKING_SECONDS
+
+
+_MAKING_SECONDS = 10.0
+"""The first line is made before it is written, and tells the time in whole seconds."""
 
 
 def _lock(folder: Path) -> Any:
@@ -861,6 +995,7 @@ def _lock(folder: Path) -> Any:
         import fcntl
     except ImportError:  # Windows
         return None
+    (folder / "lock").touch(mode=_OWNER_ONLY)
     file = (folder / "lock").open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,20 +13,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kibitz import kernel
-from kibitz.agents import Agent, make_agent
+from kibitz.agents import Agent, make_known_agent
+from kibitz.deadline import deadline
 from kibitz.position import View
 from kibitz.rng import derive, stream
 from kibitz.search.advice import Advice, Row
+from kibitz.web.limits import Limits
+from kibitz.web.pool import FairPool
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -76,7 +80,7 @@ class Mind:
 
     def _made(self, rules: Any, seat: int) -> Agent:
         """The agent, ready to play; one that was stopped beforehand is stopped."""
-        agent = make_agent(self.spec, rules)
+        agent = make_known_agent(self.spec, rules)
         self._adjust(agent)
         agent.start(rules, seat)
         self._agent = agent  # from now on `stop` finds it
@@ -140,41 +144,49 @@ class Thinker:
     """The threads of a server: some for moves, some for advice, which must not hold up a game.
 
     Answers in a window have threads of their own too: one that is still thought about when the window
-    closes must not delay the next move, which would tell that somebody was asked.
+    closes must not delay the next move, which would tell that somebody was asked. Clients share all of them
+    fairly (`kibitz.web.pool`): a search that has had its share ends, with what it has found, when another
+    client waits for a thread.
     """
 
-    def __init__(self, seconds: float, advice_seconds: float, threads: int = 2) -> None:
-        self.seconds, self.advice_seconds = seconds, advice_seconds
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         _compiling.watch()
-        self._for_moves = ThreadPoolExecutor(threads, "kibitz-moves")
-        self._for_answers = ThreadPoolExecutor(threads, "kibitz-answers")
-        self._for_advice = ThreadPoolExecutor(threads, "kibitz-advice")
+        threads = limits.threads or min(4, max(2, os.cpu_count() or 2))
+        self._for_moves = FairPool(threads, "kibitz-moves")
+        self._for_answers = FairPool(threads, "kibitz-answers")
+        self._for_advice = FairPool(threads, "kibitz-advice", limits.waiting_a_client)
 
     def close(self) -> None:
         """Take nothing more; what is running ends by itself."""
         for pool in (self._for_moves, self._for_answers, self._for_advice):
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
 
     async def choose(
-        self, player: Player, view: View, seed: int, labels: Sequence[int], in_window: bool = False
+        self,
+        client: str,
+        player: Player,
+        view: View,
+        seed: int,
+        labels: Sequence[int],
+        in_window: bool = False,
     ) -> int:
         """An agent's move; by the rules of thumb, if it takes too long or fails."""
-        pool = self._for_answers if in_window else self._for_moves
+        pool, seconds = self._for_answers if in_window else self._for_moves, self.limits.thinking_seconds
         try:
-            given = (view, seed, list(labels))
-            return int(await self._within(pool, self.seconds, player, player.choose, *given))
+            work = partial(player.choose, view, seed, list(labels))
+            return int(await self._within(pool, client, seconds, player, work))
         except TimeoutError:
-            _log.warning(
-                "%s took longer than %g s; the rules of thumb move for it", player.spec, self.seconds
-            )
+            _log.warning("%s took longer than %g s; the rules of thumb move for it", player.spec, seconds)
         except Exception:  # a fault of an agent must not end the game of the others
             _log.exception("%s failed; the rules of thumb move for it", player.spec)
         return by_thumb(view, seed)
 
     async def _within(
-        self, pool: ThreadPoolExecutor, seconds: float, mind: Mind, work: Callable[..., _Result], *given: Any
+        self, pool: FairPool, client: str, seconds: float, mind: Mind, work: Callable[[], _Result]
     ) -> _Result:
-        """What `work` returns, by a mind that is stopped after so many seconds, or when nobody waits for it.
+        """What `work` returns, by a mind that is stopped after so many seconds, when nobody waits for it, or
+        when it has had its share and others wait.
 
         Seconds of work count, not those of waiting or compiling. `TimeoutError`, if it does not stop.
         """
@@ -182,32 +194,46 @@ class Thinker:
 
         def timed() -> _Result:
             began.append(time.perf_counter() - _compiling.seconds())
-            return work(*given)
+            return work()
 
-        waiting = asyncio.wrap_future(pool.submit(timed))
+        waiting = asyncio.wrap_future(pool.submit(client, timed, can_stop=True))
+        stopped = math.inf
         try:
             while not waiting.done():
                 await asyncio.wait({waiting}, timeout=_LOOK)
-                used = time.perf_counter() - _compiling.seconds() - began[0] if began else 0.0
                 if waiting.done():
                     break
-                if used > seconds and not mind.is_stopped:
+                used = time.perf_counter() - _compiling.seconds() - began[0] if began else 0.0
+                if mind.is_stopped:
+                    if used > stopped + _GRACE:
+                        raise TimeoutError
+                elif used > seconds or (used > self.limits.fair_seconds and pool.others_wait(client)):
                     mind.stop()
-                elif used > seconds + _GRACE:
-                    raise TimeoutError
+                    stopped = used
             return waiting.result()
         finally:
             if not waiting.done():
                 mind.stop()
             waiting.cancel()
 
-    async def search(self, seconds: float, search: Slice, view: View, seed: int) -> Advice:
+    async def search(self, client: str, seconds: float, search: Slice, view: View, seed: int) -> Advice:
         """What one search finds within so many seconds."""
-        return await self._within(self._for_advice, seconds, search, search.advise, view, seed)
+        work = partial(search.advise, view, seed)
+        return await self._within(self._for_advice, client, seconds, search, work)
 
-    async def aside(self, work: Callable[..., _Result], *given: Any) -> _Result:
-        """What `work` returns, done by the threads for advice; it must be short, for it cannot be stopped."""
-        return await asyncio.wrap_future(self._for_advice.submit(work, *given))
+    async def aside(
+        self, client: str, work: Callable[..., _Result], *given: Any, seconds: float | None = None
+    ) -> _Result:
+        """What `work` returns, done by the threads for advice; it must be short, for it cannot be stopped.
+
+        Parsers and replays look at the clock and give up when their time is over (`kibitz.deadline`).
+        """
+
+        def limited() -> _Result:
+            with deadline(self.limits.parse_seconds if seconds is None else seconds):
+                return work(*given)
+
+        return await asyncio.wrap_future(self._for_advice.submit(client, limited))
 
 
 class Thought:
@@ -216,8 +242,9 @@ class Thought:
     The agent gets the view and nothing else. Who does not want it any more cancels the task that waits.
     """
 
-    def __init__(self, thinker: Thinker, spec: str, view: View, seed: int) -> None:
-        self._thinker, self.spec, self.view, self._seed = thinker, spec, view, seed
+    def __init__(self, thinker: Thinker, client: str, spec: str, view: View, seed: int) -> None:
+        self._thinker, self._client = thinker, client
+        self.spec, self.view, self._seed = spec, view, seed
         self._found: Advice | None = None
         self._votes: Counter[int] = Counter()
         self._parts, self._number = float(_FIRST_SLICE), 0
@@ -225,13 +252,15 @@ class Thought:
 
     async def go_on(self, seconds: float | None = None) -> AsyncIterator[tuple[Advice, bool]]:
         """Better and better advice, for so many seconds more; the flag tells the last one."""
-        limit = self.limit = self._used + (self._thinker.advice_seconds if seconds is None else seconds)
+        limit = self.limit = self._used + (
+            self._thinker.limits.advice_seconds if seconds is None else seconds
+        )
         began = time.perf_counter() - _compiling.seconds() - self._used
         while True:
             search = Slice(self.spec, self._parts)
             given = (self.view, derive(self._seed, self._number))
             try:
-                part = await self._thinker.search(limit - self._used, search, *given)
+                part = await self._thinker.search(self._client, limit - self._used, search, *given)
             except TimeoutError:
                 if self._found is None:
                     raise

@@ -6,12 +6,15 @@ import re
 from collections import Counter
 from typing import Any
 
-from kibitz.errors import ParseError
+from kibitz.deadline import check
+from kibitz.errors import ParseError, quoted
 from kibitz.games.backgammon.plays import BAR, BITS, DOWN, OFF, PASS, PLACE, POINTS, ROLL, ROLLING
 from kibitz.position import State
 
 UNDERSTOOD = "write from/to for each checker, such as '13/8 6/5', 'bar/22', '6/off', '8/5*(2)'; or 'pass'"
 HIGHEST_STACK = 5
+_LONGEST_WAY = 4
+"""Moves of a play: two dice, or four after a double."""
 
 
 # --- plays ---
@@ -77,28 +80,34 @@ def parse_play(words: str) -> int:
     >>> play_text(parse_play("6/5 13/11 11/8"))
     '13/8 6/5'
     """
-    text = re.sub(r"\s*\(\s*(\d)\s*\)", r"(\1)", words.strip().lower())
+    text = re.sub(r"\s*\(\s*([0-9])\s*\)", r"(\1)", " ".join(words.lower().split()))
     if text in ("pass", "no play", "no move", "cannot move", "-"):
         return PASS
     roll = re.fullmatch(r"([1-6])-([1-6])", text)
     if roll:
         return ROLL | (8 * int(roll[1]) + int(roll[2])) << BITS
     moves = [move for word in re.split(r"[\s,]+", text) for move in _moves_of(word, words)]
+    if len(moves) > _LONGEST_WAY:
+        raise ParseError(
+            f"{quoted(words)} is no play: it has {len(moves)} moves, and {_LONGEST_WAY} are the most"
+        )
     return number_of(_joined(moves))
 
 
 def _moves_of(word: str, words: str) -> list[tuple[int, int, bool]]:
     """The moves that a word stands for: from, to, and whether a star says that it hits."""
-    match = re.fullmatch(r"((?:bar|\d+)(?:/(?:off|\d+)\*?)+)(?:\((\d)\))?", word)
+    match = re.fullmatch(r"((?:bar|[0-9]{1,2})(?:/(?:off|[0-9]{1,2})\*?)+)(?:\(([1-9])\))?", word)
     if not match:
-        raise ParseError(f"'{words}' is no play; {UNDERSTOOD}")
+        raise ParseError(f"{quoted(words)} is no play; {UNDERSTOOD}")
     places = match[1].split("/")
     numbers = [place_of(place.strip("*")) for place in places]
     found = []
     for i in range(1, len(numbers)):
         start, end = numbers[i - 1], numbers[i]
         if not BAR >= start > end >= OFF:
-            raise ParseError(f"'{words}' is no play: from {places[i - 1]} to {places[i]} is no way forward")
+            raise ParseError(
+                f"{quoted(words)} is no play: from {places[i - 1]} to {places[i]} is no way forward"
+            )
         found.append((start, end, places[i].endswith("*")))
     return found * int(match[2] or 1)
 
@@ -132,31 +141,34 @@ def parse_board(game: Any, words: str) -> State:
     >>> state.move_texts()
     ['6/off']
     """
-    match = re.fullmatch(r"\s*x:(.*);\s*o:(.*);\s*([xo]) rolls ([1-6]-[1-6])\s*", words.lower(), re.S)
+    match = re.fullmatch(r"\s*x:([^;]*);\s*o:([^;]*);\s*([xo]) rolls ([1-6]-[1-6])\s*", words.lower())
     if not match:
         raise ParseError(
-            f"'{words}' is no position; write the places of both seats, who moves and the roll, such as "
-            f"'X: 24(2) 13(5) 8(3) 6(5); O: bar 6(14); X rolls 6-5'; or the deal and the moves"
+            f"{quoted(words)} is no position; write the places of both seats, who moves and the roll, such "
+            f"as 'X: 24(2) 13(5) 8(3) 6(5); O: bar 6(14); X rolls 6-5'; or the deal and the moves"
         )
     state = State(game)
     state.record.phase, state.record.turn = ROLLING, "xo".index(match[3])
     game.play(state.record, parse_play(match[4]))
     for other in range(2):
+        counts = [0] * (BAR + 1)
         for word in match[1 + other].split():
-            place = re.fullmatch(r"(bar|off|[1-9]|1\d|2[0-4])(?:\((\d+)\))?", word)
+            check()
+            place = re.fullmatch(r"(bar|off|[1-9]|1[0-9]|2[0-4])(?:\(([0-9]{1,2})\))?", word)
             if place is None:
                 raise ParseError(
-                    f"'{word}' is no place; a place is 1 to 24, 'bar' or 'off', with (n) for n checkers"
+                    f"{quoted(word)} is no place; a place is 1 to 24, 'bar' or 'off', with (n) for n checkers"
                 )
             number = place_of(place[1])
-            state.record.checkers[other, number] += int(place[2] or 1)
-        if (n := int(state.record.checkers[other].sum())) != 15:
+            counts[number] += int(place[2] or 1)
+        if (n := sum(counts)) != 15:
             raise ParseError(
-                f"{'XO'[other]} has {n} checkers in '{words}'; each seat has 15, those off included"
+                f"{'XO'[other]} has {n} checkers in {quoted(words)}; each seat has 15, those off included"
             )
+        state.record.checkers[other] = counts
     clash = [p for p in range(1, BAR) if state.record.checkers[0, p] and state.record.checkers[1, BAR - p]]
     if clash:
-        raise ParseError(f"in '{words}' both are on point {clash[0]} of X")
+        raise ParseError(f"in {quoted(words)} both are on point {clash[0]} of X")
     return state
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kibitz.errors import ParseError
+from kibitz.errors import ParseError, quoted
 from kibitz.games.bridge.text import SEATS, STRAINS
 
 _MOST = {"hcp": 37, **dict.fromkeys(STRAINS[:4], 13)}
-_RANGE = re.compile(r"(\d+)(?:\s*(-|–|to|\+)\s*(\d*))?")
+_RANGE = re.compile(r"([0-9]{1,2})(?:\s*(-|–|to|\+)\s*([0-9]{0,2}))?")
 _HOW = "write such as 'N: hcp 15-17, spades 5+; E: hearts 0-3'"
 
 
@@ -27,7 +27,7 @@ def _named(word: str, names: Any, kind: str) -> str:
     if len(found) > 1 and len(word.strip()) == 1:  # a lone h is hearts
         found = [name for name in found if name != "hcp"]
     if len(found) != 1:
-        raise ParseError(f"'{word.strip()}' is no {kind}; {_HOW}")
+        raise ParseError(f"{quoted(word.strip())} is no {kind}; {_HOW}")
     return str(found[0])
 
 
@@ -35,7 +35,7 @@ def _limits(what: str, words: str) -> tuple[int, int]:
     """'15-17', '6+', '11-' or '4' as the fewest and the most."""
     match = _RANGE.fullmatch(words.strip())
     if match is None:
-        raise ParseError(f"'{words.strip()}' is no range of {what}; {_HOW}")
+        raise ParseError(f"{quoted(words.strip())} is no range of {what}; {_HOW}")
     number, sign, end = int(match[1]), match[2], match[3]
     low, high = number, number
     if sign == "+":
@@ -43,7 +43,9 @@ def _limits(what: str, words: str) -> tuple[int, int]:
     elif sign:
         low, high = (number, int(end)) if end else (0, number)
     if not low <= high <= _MOST[what]:
-        raise ParseError(f"{what} {words.strip()} cannot be; from 0 to {_MOST[what]}, the fewest first")
+        raise ParseError(
+            f"{what} {quoted(words.strip())} cannot be; from 0 to {_MOST[what]}, the fewest first"
+        )
     return low, high
 
 
@@ -54,7 +56,7 @@ def promise(record: Any, text: str) -> None:
         name, colon, told = part.partition(":")
         seat = SEATS.index(_named(name, SEATS, "seat"))
         if not colon or not told.strip():
-            raise ParseError(f"'{part.strip()}' says nothing of {SEATS[seat]}; {_HOW}")
+            raise ParseError(f"{quoted(part.strip())} says nothing of {SEATS[seat]}; {_HOW}")
         if record["promised"] >> seat & 1:
             raise ParseError(f"{SEATS[seat]} is named twice; put all of a seat together: {_HOW}")
         record["promised"] |= 1 << seat
@@ -68,7 +70,9 @@ def promise(record: Any, text: str) -> None:
             else:
                 record["lengths"][seat][STRAINS.index(what)] = _limits(what, limits)
         if sum(record["lengths"][seat][:, 0]) > 13 or sum(record["lengths"][seat][:, 1]) < 13:
-            raise ParseError(f"no hand of 13 cards has the lengths told of {SEATS[seat]}: {part.strip()}")
+            raise ParseError(
+                f"no hand of 13 cards has the lengths told of {SEATS[seat]}: {quoted(part.strip())}"
+            )
 
 
 def promises_text(record: Any) -> str:

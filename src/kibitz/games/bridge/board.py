@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from kibitz.deadline import check
 from kibitz.errors import ParseError
 from kibitz.games.bridge.rules import NOTRUMP, OVER, PLAYING, Bridge
 from kibitz.games.bridge.text import CARDS, SEATS
@@ -40,6 +41,7 @@ _RANKS = "".join(names[0] for names in CARDS.ranks)
 _DECK = (1 << CARDS.size) - 1
 _FIRST = (*IDENTIFICATION, "qx", "pn")  # LIN's label of a board and its players begin one
 _LONGEST = 300_000  # letters of a board in a file
+_MOST_CALLS = 319  # three passes; 35 bids, doubled and redoubled, each after two passes; the last pass
 _RULES: Any = cast(Any, Bridge)()  # mypy does not know the defaults of a game's parameters
 
 
@@ -166,8 +168,9 @@ def short(text: str) -> str:
 
 def card_of(word: str) -> int:
     """A card as files write it, suit first."""
-    if re.fullmatch(f"[{SUITS}][{_RANKS}]", word.upper()):
-        return SUITS.index(word[0].upper()) * FULL + _RANKS.index(word[1].upper())
+    letters = word.upper()  # of which there may be more: ﬆ is a letter, and ST are two
+    if re.fullmatch(f"[{SUITS}][{_RANKS}]", letters):
+        return SUITS.index(letters[0]) * FULL + _RANKS.index(letters[1])
     raise ParseError(f"{short(word)} is no card; suit and rank are, such as ST")
 
 
@@ -291,6 +294,8 @@ def check_open(auction: Sequence[str], word: str) -> None:
     """Nobody calls, as this word does, after the end of an auction."""
     if not passes_to_come(auction):
         raise ParseError(f"{short(word)} comes after the end of the auction")
+    if len(auction) >= _MOST_CALLS:
+        raise ParseError(f"{short(word)} is call {len(auction) + 1}; no auction has more than {_MOST_CALLS}")
 
 
 def check_dealer(dealer: int | None, auction: Sequence[str]) -> None:
@@ -338,6 +343,7 @@ def checked(fields: dict[str, Any], tags: Iterable[Tag], line: int, lines: Seque
     if board.play:
         state = _opening(board, _RULES, 1, board.strain or 0, board.declarer or 0, 0)
         for number, line_of_card in enumerate(lines):
+            check()
             with at_line(line_of_card):
                 _put(state, number, board.play[number])
     return board

@@ -5,27 +5,49 @@ from __future__ import annotations
 from typing import Any
 
 from kibitz.games.bridge.rules import OVER
-from kibitz.position import State
+from kibitz.position import View
 from kibitz.rng import derive
 
+WORLDS = 20
+"""A claim is judged by so many deals."""
 
-def holds(state: State, observer: int, seat: int, tricks: int, worlds: int, seed: int) -> bool:
-    """Whether a claim of `seat`, who shows his hand, is good as far as another seat can see then.
 
-    It is if the side makes no fewer tricks in any of so many sampled worlds.
+class Claim:
+    """A claim, judged by what the claimer knows, and by nothing else.
+
+    If each opponent judged it by his own hand, his answer would tell of that hand, and a player could find
+    out by claims of several sizes where the high cards are. So the judge gets the view of the claimer. The
+    worlds, the verdict and the time it takes are functions of that view, of the number of tricks and of a
+    seed that everybody may know. The claimer learns nothing, for he could have judged the claim himself;
+    nor do the others, for he shows his hand, and the rest of his view (dummy, the cards played) they see.
     """
-    view = state.view(observer)
-    game, record = view.game, view.record
-    record.hands[seat] = state.record.hands[seat]
-    side, left = int(game.team(seat)), int(record.left)
-    is_mover = int(game.team(view.mover)) == side
-    made = int(game.made(record, int(game.team(view.mover))))
-    samples = [view.world(derive(seed, number)).record for number in range(worlds)]
-    for values in game.exact_values(samples):
-        coming = int(max(values)) - made  # of the side that is to play
-        if (coming if is_mover else left - coming) < tricks:
-            return False
-    return True
+
+    def __init__(self, view: View, tricks: int, seed: int) -> None:
+        self._view, self._tricks, self._seed = view, tricks, seed
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Solve no further world: nobody waits for the verdict any more."""
+        self._is_stopped = True
+
+    def holds(self) -> bool:
+        """Whether the claimer's side makes so many tricks in every sampled world, all hands seen.
+
+        False, too, if it was stopped.
+        """
+        view = self._view
+        game, record = view.game, view.record
+        side, left = int(game.team(view.seat)), int(record.left)
+        is_mover = int(game.team(view.mover)) == side
+        made = int(game.made(record, int(game.team(view.mover))))
+        for number in range(WORLDS):
+            if self._is_stopped:
+                return False
+            (values,) = game.exact_values([view.world(derive(self._seed, number)).record])
+            coming = int(max(values)) - made  # of the side that is to play
+            if (coming if is_mover else left - coming) < self._tricks:
+                return False
+        return True
 
 
 def share_out(record: Any, seat: int, tricks: int) -> None:

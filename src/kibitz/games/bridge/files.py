@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from kibitz.errors import BadOption, InputError, ParseError, Unwritable
+from kibitz.errors import BadOption, ParseError, Unwritable
 from kibitz.games.bridge.board import VULNERABLE, Board, Note, Tag, board_of, position
 from kibitz.games.bridge.lin import read_lin, write_lin
 from kibitz.games.bridge.pbn import read_pbn, write_pbn
+from kibitz.reading import file_bytes
 
 __all__ = [
     "VULNERABLE",
@@ -44,12 +45,7 @@ _WRITERS = {".pbn": write_pbn, ".lin": write_lin}
 def load(path: Path | str) -> list[Board]:
     """The boards of a file. Its suffix says how it is written, .pbn or .lin, or else its first letters."""
     path = Path(path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}; check its name") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    data = file_bytes(path)
     try:
         return read(_decoded(data), path.suffix)
     except ParseError as error:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from kibitz.deadline import check
 from kibitz.errors import ParseError
 from kibitz.games.bridge.board import (
     STRAIN_WORDS,
@@ -36,7 +37,7 @@ from kibitz.games.bridge.board import (
     short,
     suits_of,
 )
-from kibitz.games.bridge.text import SEATS
+from kibitz.games.bridge.text import CARDS, SEATS
 
 
 class _Element(NamedTuple):
@@ -65,6 +66,7 @@ def read_lin(text: str) -> list[Board]:
     elements: list[_Element] = []
     has_deal, letters = False, 0
     for element in _elements(plain(text)):
+        check()
         if has_deal and element.name in ("qx", "pn", "md"):
             boards.append(_board(elements))
             elements, has_deal, letters = [], False, 0
@@ -113,6 +115,8 @@ def _board(elements: list[_Element]) -> Board:
             elif key == "an" and calls:
                 notes.append(Note("Auction", len(calls) - 1, value))
             elif key == "pc":
+                if len(cards) == CARDS.size:
+                    raise ParseError(f"{short(word)} comes after the last card")
                 cards.append(card_of(word))
                 lines.append(line)
             elif key == "mc":

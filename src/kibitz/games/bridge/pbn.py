@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from kibitz.deadline import check
 from kibitz.errors import ParseError
 from kibitz.games.bridge.board import (
+    FULL,
     IDENTIFICATION,
     SEAT_LETTERS,
     STRAIN_WORDS,
@@ -70,6 +72,8 @@ _OWN = frozenset({"Board", "Dealer", "Vulnerable", "Deal", "Declarer", "Contract
 """The tags that fields of a board stand for."""
 _SIDES = dict(zip(VULNERABLE, ("None", "NS", "EW", "All"), strict=True))
 _SIDE_WORDS = {word.lower(): side for side, word in _SIDES.items()}
+_MOST_STANDING = 100
+"""Tags that one file sets for all its boards: every board carries them, so a text grows by so many times."""
 _SIDE_WORDS |= {"both": "both"} | dict.fromkeys((*_UNKNOWN, "-", "love"), "none")
 
 
@@ -80,17 +84,20 @@ def read_pbn(text: str) -> list[Board]:
     """The boards of a text in PBN."""
     boards = []
     before: dict[str, str] = {}  # the values of earlier boards, for which # stands
-    standing: set[str] = set()  # tags that ## has set for all boards to come
+    standing: dict[str, None] = {}  # tags that ## has set for all boards to come
     for tags in _games(plain(text)):
+        check()
         there = {tag.name for tag in tags}
         for i, tag in enumerate(tags):
             if tag.value.startswith("##"):
-                standing.add(tag.name)
+                standing[tag.name] = None
+                if len(standing) > _MOST_STANDING:
+                    raise ParseError(f"line {tag.line}: more than {_MOST_STANDING} tags are set by ##")
             if tag.name and tag.value.startswith("#"):
                 value = before.get(tag.name, "") if tag.value == "#" else tag.value[2:]
                 tags[i] = tag._replace(value=value)
-        heads_the_file = there <= standing | {""}
-        tags += [_Found(tags[0].line, name, before[name], []) for name in before if name in standing - there]
+        heads_the_file = all(name in standing for name in there if name)
+        tags += [_Found(tags[0].line, name, before[name], []) for name in standing if name not in there]
         before |= {tag.name: tag.value for tag in reversed(tags)}
         if not heads_the_file:
             boards.append(_board(tags))
@@ -106,6 +113,7 @@ def _games(text: str) -> Iterator[list[_Found]]:
     section: _Found | None = None
     line, place, start = 0, 0, 0
     while place < len(text):
+        check()
         token = _TOKEN.match(text, place)
         words = token.group() if token else text[place : place + 200]
         if token is None or (token["row"] and section is None):
@@ -249,6 +257,7 @@ def _explanations(tags: list[_Found]) -> tuple[dict[str, dict[str, str]], list[_
 def _words(tag: _Found, explained: dict[str, str]) -> Iterator[tuple[int, str, str | None]]:
     """The words of a section with their lines, and the remark that each is, if it is one."""
     for line, row in tag.rows:
+        check()
         for word in _WORD.findall(row):
             if word.startswith("^"):
                 raise ParseError(f"line {line}: what is irregular, such as {short(word)}, cannot be read")
@@ -306,6 +315,8 @@ def _read_play(
             marks.append((cells[-1], remark))
             continue
         with at_line(line):
+            if len(cells) == CARDS.size:
+                raise ParseError(f"{short(word)} comes after {FULL} tricks, which are all")
             card = None if word in ("-", "+") else card_of(word)
             if card is not None and card in line_of:
                 raise ParseError(f"{CARDS.text(card)} is played a second time")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from kibitz.errors import InputError
+from kibitz.errors import InputError, quoted
 from kibitz.games.bridge import dds
 from kibitz.games.bridge.files import Board, board_of, load, position, read_pbn
 from kibitz.games.bridge.text import CARDS, SEATS, contract_text
 from kibitz.position import deal
+from kibitz.reading import deal_number, is_file, is_number, whole_number
 
 _STRAINS = ("C", "D", "H", "S", "NT")
 _DEAL = re.compile(r"\s*[NESWnesw]:\S")
@@ -24,19 +24,19 @@ def boards_of(game: Any, text: str) -> list[Board]:
 
     'evening.pbn#3' is the board with the number 3 of the file alone, or its third if they have no numbers.
     """
-    if game is not None and text.strip().isdigit():
-        return [board_of(deal(game, int(text)))]
+    if game is not None and is_number(text):
+        return [board_of(deal(game, deal_number(text)))]
     if _DEAL.match(text):
         return read_pbn(f'[Deal "{text.strip()}"]')
-    path, _, wanted = text.rpartition("#") if not Path(text).exists() and "#" in text else (text, "", "")
+    path, _, wanted = text.rpartition("#") if not is_file(text) and "#" in text else (text, "", "")
     boards = load(path)
     if not wanted:
         return boards
     chosen = [board for board in boards if str(board.number) == wanted.strip()]
-    if not chosen and wanted.strip().isdigit() and 1 <= int(wanted) <= len(boards):
+    if not chosen and 1 <= (whole_number(wanted) or 0) <= len(boards):
         chosen = [boards[int(wanted) - 1]]
     if not chosen:
-        raise InputError(f"{path} has no board {wanted.strip()}; it has {len(boards)} boards")
+        raise InputError(f"{path} has no board {quoted(wanted.strip())}; it has {len(boards)} boards")
     return chosen[:1]
 
 

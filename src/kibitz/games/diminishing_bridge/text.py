@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
 from kibitz.cards import FRENCH, Deck
-from kibitz.errors import ParseError
+from kibitz.errors import ParseError, quoted
+from kibitz.reading import is_number, whole_number
 
 HIDDEN = "▒▒"
 UNSEEN, BID, FIRST_BID = 63, 64, 64
@@ -42,11 +42,12 @@ def move_text(game: Any, move: int) -> str:
 
 def parse_move(game: Any, words: str) -> int:
     """The bid or card that people mean."""
-    found = re.fullmatch(r"\s*(?:bid)?\s*(\d+)\s*", words.lower())
-    if found:
-        if int(found[1]) > game.largest():
-            raise ParseError(f"'{words}' is no bid; nobody can take more than {game.largest()} tricks")
-        return BID + int(found[1])
+    told = words.lower().strip().removeprefix("bid")
+    if is_number(told):
+        bid = whole_number(told)
+        if bid is None or bid > game.largest():
+            raise ParseError(f"{quoted(words)} is no bid; nobody can take more than {game.largest()} tricks")
+        return BID + bid
     if words.strip().lower() == _UNSEEN_WORD:
         return UNSEEN
     card = texts(game.suits, game.ranks).get(words.strip().lower())

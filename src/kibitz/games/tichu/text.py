@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kibitz.errors import ParseError
+from kibitz.errors import ParseError, quoted
 from kibitz.games.tichu.combinations import PASS
 from kibitz.protocol import SILENT, UNNOTICED
 
@@ -63,15 +63,17 @@ def parse_play(text: str) -> int:
         if card is None:
             found = re.fullmatch(r"(10|[2-9TJQKA])([DHCS])", name.upper())
             if not found:
-                raise ParseError(f"'{word}' is no card; {_HOW}")
+                raise ParseError(f"{quoted(word)} is no card; {_HOW}")
             card = 4 * (RANKS.index(found[1].replace("10", "T")) - 1) + SUITS.index(found[2])
         if play >> card & 1:
-            raise ParseError(f"'{word}' is there twice in '{text}'; {_HOW}")
+            raise ParseError(f"{quoted(word)} is there twice in {quoted(text)}; {_HOW}")
         play |= 1 << card
         if wild:
             rank = RANKS.find(wild.upper().replace("10", "T"))
             if card != 2 or rank < 2:
-                raise ParseError(f"'{word}' cannot be; the Phoenix stands for a rank from 2 to A; {_HOW}")
+                raise ParseError(
+                    f"{quoted(word)} cannot be; the Phoenix stands for a rank from 2 to A; {_HOW}"
+                )
             play |= rank << 56
     return play
 
@@ -105,7 +107,7 @@ def parse_move(words: str) -> int:
         return WISH + RANKS.index(rest.replace("10", "t").upper())
     if verb in ("give", "wish", "dragon", "no", "grand"):
         raise ParseError(
-            f"'{words}' is no move; write give 7D, wish 8, no wish, dragon to 1, tichu, grand tichu, "
+            f"{quoted(words)} is no move; write give 7D, wish 8, no wish, dragon to 1, tichu, grand tichu, "
             f"no call, no bomb 2"
         )
     return parse_play(words)

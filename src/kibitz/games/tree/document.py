@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kibitz.errors import ParseError
+from kibitz.deadline import check
+from kibitz.errors import ParseError, quoted
 from kibitz.games.tree.nodes import (
+    MOST_WORDS,
     HandWritten,
     Node,
     build,
@@ -25,11 +27,14 @@ from kibitz.games.tree.nodes import (
     score_range,
     seat_number,
 )
+from kibitz.reading import json_value
 
 _LEAF = {"node", "value", "name", "odds", "same"}
 _INNER = {"node", "children", "evaluation", "name", "odds", "noisy", "same"}
 _NAMED = {"to", "name", "odds", "same"}
 _ROOT = {"range", "nodes"}
+_LONGEST_PATH = 200
+"""Characters of the way to a node: every node has its own."""
 _WORDS = _LEAF | _INNER | _NAMED | _ROOT
 
 
@@ -48,19 +53,17 @@ class Written:
 
 def read_json(text: str, where: str = "tree") -> HandWritten:
     """The tree that a JSON document describes; `ParseError` names the line and the reason."""
+    json_value(text, where, number=str)  # it is JSON; its numbers are read where they stand
+    bounds, named = None, {}
     try:
-        json.loads(text)
         document = _parts(text, where)
-    except json.JSONDecodeError as error:
-        raise ParseError(f"{where}, line {error.lineno}: no JSON: {error.msg}") from None
+        if isinstance(document.content, dict):
+            if "range" in document.content:
+                bounds = _range(document.content["range"], where)
+            named = _nodes(document.content.get("nodes"), where)
+        root = _node(document, "", where, is_root=True)
     except RecursionError:
         raise ParseError(f"{where} is nested too deeply") from None
-    bounds, named = None, {}
-    if isinstance(document.content, dict):
-        if "range" in document.content:
-            bounds = _range(document.content["range"], where)
-        named = _nodes(document.content.get("nodes"), where)
-    root = _node(document, "", where, is_root=True)
     _link(root, named)
     return build(root, bounds)
 
@@ -77,7 +80,9 @@ def _parts(text: str, where: str) -> Written:
 
     def tokens() -> Iterator[str]:
         nonlocal line, end
-        for match in _TOKEN.finditer(text):
+        for count, match in enumerate(_TOKEN.finditer(text)):
+            check()
+            demand(count < MOST_WORDS, f"{where}, line {line}", f"is behind {MOST_WORDS:,} words; too many")
             line += text.count("\n", end, match.start(1))
             end = match.start(1)
             yield match[1]
@@ -91,7 +96,7 @@ def _parts(text: str, where: str) -> Written:
             content = {}
             while (key := next(following)) != "}":
                 key = json.loads(key)
-                demand(key not in content, f"{where}, line {line}", f"'{key}' stands here twice")
+                demand(key not in content, f"{where}, line {line}", f"{quoted(key)} stands here twice")
                 content[key] = part(next(following))
         elif token == "[":
             content = []
@@ -120,17 +125,22 @@ def _nodes(part: Written | None, where: str) -> dict[str, Node]:
     if part is None:
         return {}
     demand(isinstance(part.content, dict), f"{where}, line {part.line}", "'nodes' has a node for every name")
-    return {name: _node(node, f", nodes.{name}", where) for name, node in part.content.items()}
+    return {name: _node(node, f", nodes.{quoted(name)[1:-1]}", where) for name, node in part.content.items()}
 
 
 def _node(part: Written, path: str, where: str, is_root: bool = False) -> Node:
     """The node that a part describes; `path` is the way to it."""
+    path = path if len(path) <= _LONGEST_PATH else "…" + path[1 - _LONGEST_PATH :]
     place, words = f"{where}, line {part.line}{path}", part.content
     if isinstance(words, Number):
         return Node("leaf", (number(words, place),), place=place)
     if isinstance(words, str):
         return Node("named", place=place, to=words)
-    demand(isinstance(words, dict), place, f"'{_told(part)}' is no node; write an object, a number or a name")
+    demand(
+        isinstance(words, dict),
+        place,
+        f"{quoted(_told(part))} is no node; write an object, a number or a name",
+    )
     given = {word: value.content for word, value in words.items()}
     node = Node(_kind(given, place), place=place)
     _check_words(set(given), node.what, is_root, place)
@@ -155,14 +165,18 @@ def _kind(given: dict[str, Any], place: str) -> str:
     if isinstance(what, str) and what.startswith("seat "):
         return seat_number(what.removeprefix("seat "), place)
     known = "max, min, chance, leaf and 'seat 0'"
-    demand(what in ("max", "min", "chance", "leaf"), place, f"'{what}' is no kind of node; known are {known}")
+    demand(
+        what in ("max", "min", "chance", "leaf"),
+        place,
+        f"{quoted(str(what))} is no kind of node; known are {known}",
+    )
     return str(what)
 
 
 def _check_words(given: set[str], what: str, is_root: bool, place: str) -> None:
     """Refuse words that nobody knows, or that mean nothing in such a node."""
     for word in sorted(given - _WORDS):
-        raise ParseError(f"{place}: '{word}' is no word; known are {', '.join(sorted(_WORDS))}")
+        raise ParseError(f"{place}: {quoted(word)} is no word; known are {', '.join(sorted(_WORDS))}")
     fitting = {"named": _NAMED, "leaf": _LEAF}.get(what, _INNER)
     told = {"named": "a node that stands elsewhere", "leaf": "a leaf"}.get(what, f"'{what}'")
     for word in sorted(given - fitting - (_ROOT if is_root else set())):
@@ -176,7 +190,7 @@ def _scores(part: Written, place: str) -> tuple[float, ...]:
     """One number, or one per seat."""
     each = part.content if isinstance(part.content, list) else [part]
     for one in each:
-        demand(isinstance(one.content, str), place, f"'{_told(one)}' is no number")
+        demand(isinstance(one.content, str), place, f"{quoted(_told(one))} is no number")
     return tuple(number(one.content, place) for one in each)
 
 
@@ -208,16 +222,17 @@ def _link(root: Node, named: dict[str, Node]) -> None:
         waiting += node.children
         if node.what == "named":
             links.append(node)
-    for node in links:
-        node.target, passed = node, set()
-        while node.target.what == "named":
-            to = node.target.to
-            demand(to in named, node.target.place, f"there is no node '{to}' in 'nodes'")
-            demand(to not in passed, node.place, f"'{to}' leads back to itself; a tree has no cycle")
-            passed.add(to)
-            node.target = named[to]
-    for start in (root, *named.values()):
-        _refuse_cycles(start)
+    for link in links:
+        end, passed = link, dict[str, Node]()
+        while end.what == "named" and end.target is None:
+            demand(end.to in named, end.place, f"there is no node {quoted(end.to)} in 'nodes'")
+            itself = f"{quoted(end.to)} leads back to itself; a tree has no cycle"
+            demand(end.to not in passed, link.place, itself)
+            passed[end.to] = end
+            end = named[end.to]
+        for node in passed.values():
+            node.target = end.target or end
+    _refuse_cycles([root, *named.values()])
     used: set[str] = set()
     waiting = [root]
     for node in waiting:
@@ -226,16 +241,17 @@ def _link(root: Node, named: dict[str, Node]) -> None:
             used.add(node.to)
             waiting.append(named[node.to])
     for name in named:
-        unused = f"no branch leads to '{name}'; name it among 'children', or leave it out"
+        unused = f"no branch leads to {quoted(name)}; name it among 'children', or leave it out"
         demand(name in used, named[name].place, unused)
 
 
-def _refuse_cycles(root: Node) -> None:
+def _refuse_cycles(starts: list[Node]) -> None:
     """Branches that lead back would never end."""
     entered: set[int] = set()
     finished: set[int] = set()
-    path = [(root, False)]
+    path = [(start, False) for start in reversed(starts)]
     while path:
+        check()
         node, is_done = path.pop()
         end = node.target or node
         if is_done:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.errors import ParseError
+from kibitz.deadline import check
+from kibitz.errors import ParseError, quoted
 from kibitz.games.tree.rules import END, Tree
 from kibitz.position import State
 from kibitz.protocol import CHANCE
 
+MOST_WORDS = 1_000_000
+"""Of a tree, in either notation: no more than some hundred megabytes of memory."""
 KINDS = "max, min, chance, 'seat 0' or a number, such as 3 or -1.5"
 
 
@@ -94,7 +98,7 @@ def number(text: str, place: str) -> float:
     """The value of a leaf, or an evaluation."""
     found = exact(text)
     if found is None:
-        raise ParseError(f"{place}: '{_short(text)}' is no node; write {KINDS}")
+        raise ParseError(f"{place}: {quoted(text)} is no node; write {KINDS}")
     return float(found)
 
 
@@ -103,7 +107,7 @@ def probability(text: str, place: str) -> Fraction:
     found = exact(text.removesuffix("%"))
     if found is None:
         example = "after a chance node write 1/6, 0.25 or 25% first"
-        raise ParseError(f"{place}: '{_short(text)}' is no probability; {example}")
+        raise ParseError(f"{place}: {quoted(text)} is no probability; {example}")
     found /= 100 if text.endswith("%") else 1
     demand(float(found) > 0 and found <= 1, place, f"the probability {text} is not above 0 and at most 1")
     return found
@@ -122,12 +126,9 @@ def score_range(low: str, high: str, place: str) -> tuple[float, float]:
 
 def seat_number(text: str, place: str) -> str:
     """The kind of a node at which a seat moves."""
-    demand(re.fullmatch("[0-9]{1,3}", text) is not None, place, "'seat' needs a number, such as seat 0")
+    is_seat = re.fullmatch("[0-9]{1,2}", text) is not None
+    demand(is_seat, place, "'seat' needs a number below 100, such as seat 0")
     return f"seat {int(text)}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 20 else text[:20] + "…"
 
 
 # --- the game -------------------------------------------------------------------------------------
@@ -139,6 +140,7 @@ def build(root: Node, bounds: tuple[float, float] | None = None) -> HandWritten:
     numbers: dict[int, int] = {}
     waiting = [root]
     for node in waiting:  # in the order of their depth, as it grows
+        check()
         end = node.target or node
         if id(end) not in numbers:
             numbers[id(end)] = len(nodes)
@@ -241,19 +243,23 @@ def _check_odds(node: Node) -> None:
         return
     for child in node.children:
         demand(child.odds is not None, child.place, "an outcome of chance needs a probability")
-    total = float(sum(child.odds or 0 for child in node.children))
+    total = math.fsum(float(child.odds or 0) for child in node.children)
     if abs(total - 1) > 1e-9:
         raise ParseError(f"{node.place}: the probabilities add up to {total:g}; the sum must be 1")
 
 
 def _height(nodes: list[Node], numbers: dict[int, int]) -> int:
     """The longest way from the root to a leaf."""
-    depth = [0] * len(nodes)
-    waiting = [0]
-    for at in waiting:
-        for child in nodes[at].children:
-            below = numbers[id(child.target or child)]
-            if depth[below] < depth[at] + 1:
-                depth[below] = depth[at] + 1
-                waiting.append(below)
+    below = [[numbers[id(child.target or child)] for child in node.children] for node in nodes]
+    leading = [0] * len(nodes)  # branches to each node whose own depth is not known yet
+    for at in (at for ways in below for at in ways):
+        leading[at] += 1
+    depth, known = [0] * len(nodes), [0]
+    for at in known:
+        check()
+        for end in below[at]:
+            depth[end] = max(depth[end], depth[at] + 1)
+            leading[end] -= 1
+            if leading[end] == 0:
+                known.append(end)
     return max(1, *depth)

@@ -26,9 +26,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kibitz.errors import InputError, ParseError, UnknownName
+from kibitz.deadline import check
+from kibitz.errors import ParseError, UnknownName, quoted
 from kibitz.games.tree.document import read_json
 from kibitz.games.tree.nodes import (
+    MOST_WORDS,
     HandWritten,
     Node,
     build,
@@ -38,6 +40,7 @@ from kibitz.games.tree.nodes import (
     score_range,
     seat_number,
 )
+from kibitz.reading import file_text, is_file
 
 EXAMPLES = Path(__file__).parent / "examples"
 SUFFIXES = (".tree", ".json")
@@ -61,20 +64,12 @@ def load(name: str) -> HandWritten:
     2
     """
     path = Path(name)
-    is_shadowed = path.suffix == ".tree" and path.is_file()
+    is_shadowed = path.suffix == ".tree" and is_file(name)
     if path.name == name and path.stem in examples() and path.suffix in ("", ".tree") and not is_shadowed:
         path = EXAMPLES / f"{path.stem}.tree"
     elif path.suffix == "":
         raise UnknownName("tree", name, examples(), " A tree of your own: its file, my.tree or my.json.")
-    if not path.is_file():
-        what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
-        raise InputError(f"{what}; give a tree, .tree or .json, or the name of an example")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        text = "\0"
+    text = file_text(path, "give a tree, .tree or .json, or the name of an example")
     if "\0" in text:
         raise ParseError(f"{path.name} is no text: a tree is written as text, in UTF-8")
     return read_json(text, path.name) if path.suffix == ".json" else read(text, path.name)
@@ -92,13 +87,17 @@ def read(text: str, where: str = "tree") -> HandWritten:
     """
     bounds: tuple[float, float] | None = None
     root: Node | None = None
+    count = 0
     above: list[tuple[int, Node]] = []  # with their indentation
     indents: dict[int, int] = {}  # of the branches of a node
     for line_number, written in enumerate(text.expandtabs().split("\n"), 1):
+        check()
         line = written.partition("#")[0].rstrip()
         if not line:
             continue
         place = f"{where}, line {line_number}"
+        count += len(line.split())
+        demand(count <= MOST_WORDS, place, f"is behind {MOST_WORDS:,} words; too many")
         if root is None and line.split()[0] == "range":
             demand(bounds is None, place, "is a second range; one is enough")
             ends = line.split()[1:]
@@ -151,7 +150,7 @@ def _node(words: list[str], parent: Node | None, place: str) -> Node:
             node.is_same = True
         else:
             known = "same" if what == "leaf" else "~ evaluation, noisy and same, each once"
-            raise ParseError(f"{place}: '{word}' means nothing here; known are {known}")
+            raise ParseError(f"{place}: {quoted(word)} means nothing here; known are {known}")
     return node
 
 

@@ -4,6 +4,7 @@
 export interface ChairShown {
   name: string;
   agent: string;
+  connections: number;
 }
 
 export interface EventShown {
@@ -56,6 +57,7 @@ export interface Welcome {
   sees: number | null;
   window_seconds: number;
   undo: boolean;
+  deal_chosen: boolean;
 }
 
 export interface Update {

@@ -34,9 +34,12 @@ export function makeReplay(tryOut) {
     const bottom = place.seat ?? game.bottom ?? 0;
     /** @type {Shown} */
     const shown = {
-      welcome: { type: "welcome", kibitz: "", table: "", game: line.game, seat: bottom, sees: null, window_seconds: 0, undo: false },
+      welcome: {
+        type: "welcome", kibitz: "", table: "", game: line.game, seat: bottom, sees: null, window_seconds: 0,
+        undo: false, deal_chosen: false,
+      },
       position: { ...place, number: place.ply, window: false, seed: null, start: null, moves_made: null },
-      chairs: Array.from({ length: line.seats }, () => ({ name: "", agent: "" })),
+      chairs: Array.from({ length: line.seats }, () => ({ name: "", agent: "", connections: 1 })),
       events: line.plies.slice(0, place.ply).map(({ seat, text }, i) => ({ number: i + 1, kind: "move", seat, text })),
       selected: [],
       play: (move) => tryOut(place.moves.find((one) => one.move === move)?.text ?? ""),

@@ -124,8 +124,11 @@ export function sit(main, token) {
     connection.look(seen.value);
   } }));
   const watching = make("label", { hidden: "" }, "Seen by ", seen);
+  const chosen = make("p", { class: "soft", id: "chosen", hidden: "" },
+    "The deal was chosen by whoever opened this table, who may know all hands.");
+  const present = make("p", { class: "soft", id: "present" });
   const links = linksOf(token);
-  const more = make("section", { "aria-label": "More" }, watching, command,
+  const more = make("section", { "aria-label": "More" }, chosen, present, watching, command,
     ...(links.length ? [make("details", {}, make("summary", {}, "Links"), make("ul", { class: "links" }, ...links.map(link)))] : []),
     make("button", { type: "button", id: "over", onclick: () => void handOver() }, "Let an agent play for me"));
   const joint = together((message) => connection.send(message), token, (seat) => shown.who(seat));
@@ -149,6 +152,7 @@ export function sit(main, token) {
       keep(token);
       set(byId("where"), { title: message.game });
       byId("where").textContent = `${titleOf(message.game)}${isWatching ? ", watching" : ""}`;
+      chosen.hidden = !message.deal_chosen;
       if (isAdvising) connection.send({ type: "advise", on: true });
       isBack = true;
     } else if (message.type === "update") {
@@ -178,13 +182,21 @@ export function sit(main, token) {
     while (waiting.length && !isHolding) {
       const update = /** @type {Update} */ (waiting.shift());
       const before = scene?.last?.count ?? 0;
-      const isFirst = !scene;
-      alarm("");
+      const isFirst = !shown.position;
+      const isNew = isFirst || isAnother(update);
       const isWindow = update.position.window && !shown.position?.window;
       shown.position = update.position;
       shown.chairs = update.chairs;
       shown.events.push(...update.events);
       joint.show(update, { ...shown.welcome, seat: isWatching ? null : shown.welcome.seat });
+      const here = whoIsHere();
+      if (here !== present.textContent && !isFirst) news.push(here);
+      present.textContent = here;
+      if (!isNew) { // somebody has come or gone, or wishes something: one's own decision is as it was
+        render();
+        continue;
+      }
+      alarm("");
       advice = null;
       if (isHint && update.events.length) {
         advise(false);
@@ -203,6 +215,13 @@ export function sit(main, token) {
       goOn();
     }
     if (news.length) announce(news.filter((text, i) => text && (i === news.length - 1 || !news.includes(text, i + 1))).join(" "));
+  }
+
+  /** Whether it tells of another position, or of another decision in it. @param {Update} update */
+  function isAnother({ events, position }) {
+    const { number, turn, window, moves } = shown.position;
+    return events.length > 0 || position.number !== number || position.turn !== turn || position.window !== window ||
+      position.moves.length !== moves.length;
   }
 
   function hold() {
@@ -258,6 +277,15 @@ export function sit(main, token) {
     const cards = inWords(text, "name");
     if (cards) return `${who} ${isMe ? "play" : "plays"} ${cards}.`;
     return text === "pass" ? `${who} ${isMe ? "pass" : "passes"}.` : `${who}: ${text}.`;
+  }
+
+  /** Who is away, and which seats are open more than once. */
+  function whoIsHere() {
+    return shown.chairs.map(({ agent, connections }, seat) => {
+      const who = seat === shown.welcome.seat && !isWatching ? "Your seat" : shown.who(seat);
+      if (connections > 1) return `${who} is open in ${connections} windows.`;
+      return connections || agent ? "" : `${who} is away.`;
+    }).filter(Boolean).join(" ");
   }
 
   /** The one line that says who must do what. */

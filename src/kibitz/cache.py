@@ -1,0 +1,221 @@
+"""Machine code on the disk: whose folder it lies in, and whether a file is as it was written.
+
+Whoever can change such a file decides what this user runs. So a folder is used only if it belongs to the
+user and nobody else can write in it, or put another one in its place. Folders that Kibitz makes are closed
+to all others (mode 0700). On Windows there are no such modes to look at: the user's own cache folder is
+closed by the system, and a folder that `KIBITZ_CACHE_DIR` names is taken as it is.
+
+Every file begins with the SHA-256 of the rest, for machine code with one wrong bit would crash the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache
+from multiprocessing import parent_process
+from pathlib import Path
+
+from kibitz.errors import Unwritable
+
+_DIGEST_BYTES = 32
+
+
+# --- folders ---------------------------------------------------------------------------------------
+
+
+def root() -> Path:
+    """The folder of all compiled code: `KIBITZ_CACHE_DIR`, or the user's cache folder."""
+    chosen = os.environ.get("KIBITZ_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("kibitz")) / "compiled"
+
+
+def folder_of(modules: tuple[str, ...], settings: str) -> Path | None:
+    """Where code compiled from `modules` with these settings lives, or None if none can be kept there."""
+    digest = hashlib.sha256(settings.encode())
+    for name, text in sorted(reachable_sources(modules).items()):
+        digest.update(name.encode() + b"\0" + text + b"\0")
+    folder = Path(os.path.realpath(root())) / digest.hexdigest()[:16]
+    return folder if _can_be_used(folder) else None
+
+
+@cache
+def _can_be_used(folder: Path) -> bool:
+    try:
+        _make(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if is_private(folder):
+            return True
+        _say_once(
+            f"other users can change {root()}, so no compiled code is taken from it, and none is kept; set "
+            f"KIBITZ_CACHE_DIR to a folder of your own"
+        )
+    except OSError as error:
+        _say_once(
+            f"{root()} is not writable ({error.strerror}), so compiled code is not kept; set "
+            f"KIBITZ_CACHE_DIR to a writable folder"
+        )
+    return False
+
+
+def _make(folder: Path) -> None:
+    """Make a folder, and those above it, for this user alone."""
+    if not folder.exists():
+        _make(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody else can write in a folder (given by its real path) or put another in its place."""
+    if not hasattr(os, "geteuid"):
+        return True
+    own, user = folder.stat(), os.geteuid()
+    if own.st_uid != user or _others_write(own):
+        return False
+    # In a container the system's folders may belong to somebody else than user 0.
+    trusted = {user, 0, Path(folder.anchor).stat().st_uid}
+    above = [each.stat() for each in folder.parents]
+    # In a sticky folder, such as /tmp, others can make things, but neither rename nor delete ours.
+    return all(
+        each.st_uid in trusted and (not _others_write(each) or each.st_mode & stat.S_ISVTX) for each in above
+    )
+
+
+def _others_write(status: os.stat_result) -> bool:
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
+
+
+@cache
+def _is_own_group(number: int) -> bool:
+    """Whether a group has this user only: many systems make one for everybody, and let it write."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    alone = set(group.gr_mem) <= {user.pw_name}
+    return alone and group.gr_gid == user.pw_gid and group.gr_name == user.pw_name
+
+
+@cache
+def _say_once(text: str) -> None:
+    if parent_process() is None:  # what workers meet with, the process that started them has told
+        print(f"kibitz: {text}", file=sys.stderr)
+
+
+def clear() -> int:
+    """Delete all compiled code and nothing else; the number of bytes that were freed."""
+    before = size()
+    for folder in _folders():
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # what else lies there is not ours
+        root().rmdir()
+    _can_be_used.cache_clear()
+    if size():
+        raise Unwritable(f"not all compiled code in {root()} could be deleted; no permission?")
+    return before
+
+
+def _folders() -> list[Path]:
+    """The folders that Kibitz has made, by their names: digests."""
+    here = root()
+    return [f for f in here.iterdir() if re.fullmatch("[0-9a-f]{16}", f.name)] if here.is_dir() else []
+
+
+def size() -> int:
+    """Bytes of compiled code on disk."""
+    return sum(file.stat().st_size for f in _folders() for file in f.rglob("*") if file.is_file())
+
+
+# --- files -----------------------------------------------------------------------------------------
+
+
+def read(file: Path) -> bytes | None:
+    """What `write` has put into a file; None if there is none, or if it is not as it was written."""
+    try:
+        whole = file.read_bytes()
+    except OSError:
+        return None
+    digest, content = whole[:_DIGEST_BYTES], whole[_DIGEST_BYTES:]
+    if hashlib.sha256(content).digest() == digest:
+        return content
+    discard(file)
+    return None
+
+
+def write(file: Path, content: bytes) -> None:
+    """Keep a content; another process may be doing the same. On a full disk nothing is kept."""
+    unfinished = file.with_suffix(f".{os.getpid()}")
+    try:
+        unfinished.write_bytes(hashlib.sha256(content).digest() + content)
+        unfinished.replace(file)
+    except OSError:
+        discard(unfinished)
+
+
+def discard(file: Path) -> None:
+    """Delete a file that is of no use."""
+    with suppress(OSError):
+        file.unlink(missing_ok=True)
+
+
+# --- sources ---------------------------------------------------------------------------------------
+
+_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w., ]+))", re.M)
+
+
+def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> dict[str, bytes]:
+    """The sources of `modules` and of all they import from Kibitz or from their own home.
+
+    Numba looks only at the file of the entry itself and would not see an edit anywhere else.
+    """
+    sources: dict[str, bytes] = dict.fromkeys(without, b"")
+    waiting = list(modules)
+    homes = [_home(name) for name in modules]
+    while waiting:
+        name = waiting.pop()
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if name in sources or not file or not any(home(name, file) for home in homes):
+            continue
+        sources[name] = Path(file).read_bytes() if Path(file).is_file() else b""
+        package = getattr(module, "__package__", "") or ""
+        for source, names, plain in _IMPORT.findall(sources[name].decode()):
+            names = re.sub(r"#.*|[()\\]", "", names)
+            if source.startswith("."):
+                up = len(source) - len(source.lstrip("."))
+                parts = package.split(".")[: len(package.split(".")) - up + 1]
+                source = ".".join([*parts, source.lstrip(".")]).strip(".")
+            waiting += [f"{source}.{n.split(' as ')[0].strip()}" for n in names.split(",")]
+            waiting += [source, *(n.split(" as ")[0].strip() for n in plain.split(","))]
+    return {name: text for name, text in sources.items() if name not in without}
+
+
+def _home(name: str) -> Callable[[str, str], bool]:
+    """Whether a module belongs to the same package as `name`, or lies beside it or below."""
+    top = name.split(".")[0]
+    file = getattr(sys.modules.get(name), "__file__", None)
+    folder = Path(file).parent if file and "." not in name else None
+
+    def is_home(other: str, other_file: str) -> bool:
+        path = Path(other_file)
+        beside = folder is not None and folder in path.parents and "site-packages" not in path.parts
+        return beside or other.split(".")[0] in (top, "kibitz")
+
+    return is_home

@@ -1,0 +1,66 @@
+"""Ctrl-C and SIGTERM: the first one ends a program in good order, the second one ends it in any case.
+
+Python calls a handler between two steps of its main thread, and compiled code is one long step. But every
+signal is also noted in a socket at once (`signal.set_wakeup_fd`), and compiled code lets other threads run:
+one of them reads that socket. What is in a store is safe; what was about to be printed is lost.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+GRACE_SECONDS = 1.5
+"""After the second signal: batch systems send SIGTERM twice, and mean an end in good order."""
+INTERRUPTED = 130
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_noted: list[socket.socket] = []  # both ends; a socket that nobody holds would be closed
+_asked = threading.Event()
+
+
+def end_when_asked() -> None:
+    """Let SIGINT and SIGTERM raise `KeyboardInterrupt` once, and end the process if they come again."""
+    if _noted or threading.current_thread() is not threading.main_thread():
+        return
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # a shell's background jobs ignore Ctrl-C
+            signal.signal(number, _interrupt)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    _noted.extend((reader, writer))
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    atexit.register(_ignore)
+    threading.Thread(target=_watch, args=(reader,), daemon=True, name="signals").start()
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    """The first signal is Ctrl-C; what comes later must not disturb the end that has begun."""
+    if not _asked.is_set():
+        _asked.set()
+        raise KeyboardInterrupt
+
+
+def _ignore() -> None:
+    """The very end, when Python takes the handlers away, takes no time: a second signal changes nothing."""
+    if _asked.is_set():
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _watch(reader: socket.socket) -> None:
+    """Count signals, and end the process when there were two and it is still there."""
+    came = 0
+    while came < 2:
+        came += sum(number in _SIGNALS for number in reader.recv(64))
+    time.sleep(GRACE_SECONDS)
+    with suppress(OSError, ValueError):
+        print("kibitz: ended at once; what was finished before is kept", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)

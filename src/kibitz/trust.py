@@ -1,0 +1,134 @@
+"""Which files may run: those that a person has named in this process, and no others.
+
+Games and agents are strings, and a string may name a file: `my_game.py` holds rules, which are code;
+`learned=counters.npz` holds counters. There are two doors to one loader:
+
+- `games.load` and `agents.make_agent` are for a person's strings, from the command line or from Python. They
+  allow the files in their string, then go through the other door.
+- `games.load_known` and `agents.make_known_agent` are for strings from data: browsers, stores, records,
+  experiments. They reach installed names, and files that a person has allowed already.
+
+A file is allowed together with the digest of its source, so code that has changed since does not run
+unnoticed. Worker processes inherit what their parent may run (`allowed`, `inherit`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from kibitz import specs
+from kibitz.errors import InputError, Untrusted, quoted
+
+Recorded = dict[str, frozenset[str]]
+"""The files that data name, each with the digests that were recorded of it; several, if it has changed."""
+Allow = Callable[[Recorded], None]
+"""Asked before files that data name are run."""
+
+_allowed: dict[str, str] = {}
+"""Path → digest of the source when it was allowed."""
+
+
+def files_in(spec: str) -> list[str]:
+    """The files that the string of a game or an agent names.
+
+    >>> files_in("my_game.py:seats=3"), files_in("castelein-mcts:learned=mine.npz"), files_in("briskola")
+    (['my_game.py'], ['mine.npz'], [])
+    """
+    name, options = specs.split(spec)
+    return [text for text in (name, *(value for _, value in options)) if specs.is_file(text)]
+
+
+def allow(*given: str) -> None:
+    """A person has named these games and agents: the files in their strings may run in this process."""
+    for spec in given:
+        for file in files_in(spec):
+            allow_file(file)
+
+
+def allow_file(file: str, recorded: frozenset[str] = frozenset()) -> None:
+    """Let a file run; if digests of it were recorded, only if one of them agrees."""
+    found = digest(file)
+    if not found:
+        hint = (
+            "`kibitz learn` makes one"
+            if file.endswith(".npz")
+            else "give the path of a Python file with a game"
+        )
+        raise InputError(f"there is no file {Path(file).name}; {hint}")
+    if recorded and found not in recorded:
+        then = ", ".join(f"{each[:16]}…" for each in sorted(recorded))
+        raise Untrusted(
+            f"{file} has changed since its digest was recorded (sha256 {then} then, {found[:16]}… now), so "
+            f"it is not run; restore the file as it was"
+        )
+    _allowed[_key(file)] = found
+
+
+def must_be_allowed(file: str) -> None:
+    """`Untrusted`, unless a person has allowed the file and it is as it was then."""
+    key = _key(file)
+    if key not in _allowed:  # nothing here tells whether there is such a file
+        raise Untrusted(
+            f"'{file[-80:]}' is a file, and files that are named by data are not run; name it yourself on "
+            f"the command line, or look at it and repeat the command with --trust where there is that option"
+        )
+    if _allowed[key] != digest(file):
+        raise Untrusted(f"{Path(file).name} has changed since it was allowed to run; start again to use it")
+
+
+def allowed() -> dict[str, str]:
+    """What may run here, for worker processes: path → digest."""
+    return dict(_allowed)
+
+
+def inherit(permissions: Mapping[str, str]) -> None:
+    """Let a worker process run what its parent may run."""
+    _allowed.update(permissions)
+
+
+def digest(file: str) -> str:
+    """The SHA-256 of a file and of the Python files beside it that it imports; empty, if there is none."""
+    hashed = hashlib.sha256()
+    try:
+        sources = sorted(_sources(Path(_key(file))).items())
+    except OSError as error:
+        raise InputError(f"{quoted(file)} cannot be read: {error.strerror or error}") from error
+    for name, content in sources:
+        hashed.update(f"{name} {len(content)}\n".encode() + content)
+    return hashed.hexdigest() if sources else ""
+
+
+_IMPORT = re.compile(rb"^\s*(?:from|import)\s+([\w., \t]+)", re.M)
+
+
+def _sources(path: Path) -> dict[str, bytes]:
+    """A file and its helpers, found by what they import: name in the folder → content."""
+    folder, waiting, found = path.parent, [path], dict[str, bytes]()
+    while waiting:
+        file = waiting.pop()
+        name = file.relative_to(folder).as_posix()
+        if name in found or not file.is_file():
+            continue
+        found[name] = file.read_bytes()
+        if file.suffix == ".py":
+            words = {
+                word.decode() for line in _IMPORT.findall(found[name]) for word in re.findall(rb"\w+", line)
+            }
+            waiting += [folder / f"{word}.py" for word in words]
+            waiting += [each for word in words for each in _package(folder / word)]
+    return found
+
+
+def _package(folder: Path) -> Iterable[Path]:
+    return folder.rglob("*.py") if (folder / "__init__.py").is_file() else ()
+
+
+def _key(file: str) -> str:
+    try:
+        return os.path.realpath(file)
+    except (OSError, ValueError):  # a text that cannot be a path
+        return file

@@ -1,0 +1,168 @@
+"""What the server does for one client, for one table and in all: every number in one place.
+
+A client is an address (of IPv6 the network, /64): one computer, or everybody behind one router. What a proxy
+says about addresses is believed only if `kibitz serve --proxy` names the proxy.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The numbers. `docs/generate.py` makes a page of them, with what stands below each."""
+
+    # --- Connections ---
+    connections: int = 2000
+    """Open at a time, of all clients; fewer if the system allows fewer open files."""
+    connections_a_client: int = 400
+    """Open at a time, of one client."""
+    connections_a_seat: int = 4
+    """WebSockets at one seat: a telephone, a computer, and some whose end has not been noticed yet."""
+    requests_at_once: int = 50
+    """Connections of one client that are not (yet) WebSockets."""
+    header_seconds: float = 10.0
+    """From the beginning of a connection, or the last answer, to the end of a request's head."""
+    body_seconds: float = 10.0
+    """For the body of a request after its head."""
+    first_message_seconds: float = 10.0
+    """For `join` or `study`, after a WebSocket has opened."""
+    idle_seconds: float = 3600.0
+    """Without a message; a page that is still open connects again by itself."""
+    send_seconds: float = 20.0
+    """For a client to take what it is sent."""
+    pings_a_second: float = 5.0
+    """Of one WebSocket; each of them is answered."""
+
+    # --- Sizes ---
+    body_bytes: int = 64_000
+    """Of the body of a request."""
+    message_characters: int = 4096
+    """Of a message from a browser at a table."""
+    study_characters: int = 60_000
+    """Of a message from one that has not joined a table, and of a pasted text: a whole line of play fits."""
+    unsent: int = 500
+    """Messages that may wait for a slow connection before it is dropped."""
+    unsent_bytes: int = 1_000_000
+    """Size of the messages that may wait for a slow connection before it is dropped."""
+    log_entries_an_hour: float = 360.0
+    """After a first burst; further ones are counted, not written. An entry has at most 2,000 characters."""
+
+    # --- Rates ---
+    messages_a_second: float = 20.0
+    """Of one WebSocket."""
+    requests_a_second: float = 5.0
+    """To the lobby and the laboratory, of one client."""
+    files_a_second: float = 50.0
+    """Pages and scripts, of one client."""
+    burst: int = 60
+    """Messages or requests that may come at once; of pages and scripts four times as many."""
+
+    # --- Thinking ---
+    window_seconds: float = 2.0
+    """The pause after a play that may be bombed (`kibitz serve --pause`)."""
+    pace_seconds: float = 0.3
+    """An agent's move takes at least so long; one that has no choice takes longer if others do."""
+    thinking_seconds: float = 15.0
+    """For a move of an agent, while nobody else waits for a thread."""
+    advice_seconds: float = 10.0
+    """For advice, while nobody else waits for a thread."""
+    review_seconds: float = 1.0
+    """For every decision of a game that is reviewed."""
+    fair_seconds: float = 0.4
+    """A search that has had so long ends, with what it has found, when another client waits for a thread."""
+    parse_seconds: float = 2.0
+    """For reading a pasted text or a line of play, such as 100 boards; then the parser is stopped."""
+    record_seconds: float = 5.0
+    """For reading what was played at a table here: 4,700 moves of Tichu take two seconds."""
+    threads: int = 0
+    """For moves, for answers in a pause, and for advice, studies and parsing: so many each. 0: as many as the
+    machine has cores, but from 2 to 4. More would only keep the event loop from answering.
+    """
+    waiting_a_client: int = 50
+    """Pieces of advice, study and parsing of one client that may wait for a thread."""
+
+    # --- Tables and studies ---
+    tables: int = 10_000
+    """In the folder."""
+    tables_a_client: int = 100
+    """That one client may open in a day."""
+    studies: int = 200
+    """Lines of play that may be open at a time."""
+    studies_a_client: int = 20
+    """Lines of play that one client may have open at a time."""
+    table_days: float = 90.0
+    """A table at which nothing has happened for so long is removed."""
+    unplayed_days: float = 1.0
+    """So is one at which nobody has ever moved; if there are too many tables, the oldest of these go."""
+
+
+AGENTS = {
+    "iterations": 50_000,
+    "each": 200,
+    "playouts": 20,
+    "trees": 200,
+    "threads": 1,
+    "belief": 5_000,
+    "endings": 5_000,  # they are solved without a look at the clock
+    "keep": 0,  # kept trees would fill the memory
+    "time": 10.0,
+}
+"""The most that the string of an agent may ask for at a table or for advice, by option; `time` in seconds."""
+
+
+class Bucket:
+    """How often something may be done: so many times a second, and some at once."""
+
+    def __init__(self, a_second: float, burst: int) -> None:
+        self._a_second, self._burst = a_second, burst
+        self._left, self._seen = float(burst), time.monotonic()
+
+    def take(self) -> bool:
+        """Whether once more is allowed."""
+        now = time.monotonic()
+        self._left = min(self._burst, self._left + (now - self._seen) * self._a_second)
+        self._seen = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+class Buckets:
+    """A bucket for every client; those that were not used for longest are forgotten first."""
+
+    _MOST = 10_000
+
+    def __init__(self, a_second: float, burst: int) -> None:
+        self._new = (a_second, burst)
+        self._kept: OrderedDict[str, Bucket] = OrderedDict()
+
+    def take(self, client: str) -> bool:
+        """Whether a client may do it once more."""
+        bucket = self._kept.setdefault(client, Bucket(*self._new))
+        self._kept.move_to_end(client)
+        if len(self._kept) > self._MOST:
+            self._kept.popitem(last=False)
+        return bucket.take()
+
+
+def client_of(address: str) -> str:
+    """Whom an address belongs to: of IPv6 a household has a whole network.
+
+    >>> client_of("192.0.2.7"), client_of("2001:db8:1:2:3:4:5:6")
+    ('192.0.2.7', '2001:db8:1:2::/64')
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))

@@ -1,0 +1,276 @@
+"""The server around the application: connections that are too many or too slow end, and the log stays small.
+
+uvicorn has no limit for a client that begins a request and never ends it, for many connections of one client,
+or for one that does not read what it is sent. Here every connection passes a gate when it is made, and all of
+them are looked through once a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import re
+import socket
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from kibitz import __version__, kernel
+from kibitz.web.app import create_app
+from kibitz.web.limits import Bucket, Limits, client_of
+
+_TICKS_A_SECOND = 10  # of uvicorn's main loop
+_ACCEPTED_AT_ONCE = 32
+"""asyncio accepts so many connections before it looks at any of them; the gate must come in between, or a
+burst uses up all files, and asyncio accepts nothing for a second."""
+_WAITING_TO_BE_ACCEPTED = 2048
+_SPARE_FILES = 50 + 3 * _ACCEPTED_AT_ONCE  # for what is no connection, and for those that are being refused
+_LONGEST_ENTRY = 2000
+_INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
+
+
+class Gate:
+    """How many connections every client has, and whether it may have another one; a proxy may have all."""
+
+    def __init__(self, limits: Limits, most: int, proxies: frozenset[str] = frozenset()) -> None:
+        self.limits, self.most, self._proxies = limits, most, proxies
+        self._requests: Counter[str] = Counter()
+        self._sockets: Counter[str] = Counter()
+
+    def enter(self, client: str) -> bool:
+        """A connection is made: whether it may stay."""
+        requests, sockets = self._requests[client], self._sockets[client]
+        is_full = self._requests.total() + self._sockets.total() >= self.most
+        too_many = requests + sockets >= self.limits.connections_a_client
+        if is_full or (
+            client not in self._proxies and (too_many or requests >= self.limits.requests_at_once)
+        ):
+            return False
+        self._requests[client] += 1
+        return True
+
+    def upgrade(self, client: str) -> None:
+        """A connection has become a WebSocket."""
+        self._less(self._requests, client)
+        self._sockets[client] += 1
+
+    def leave(self, client: str, was_socket: bool) -> None:
+        """A connection has ended."""
+        self._less(self._sockets if was_socket else self._requests, client)
+
+    @staticmethod
+    def _less(count: Counter[str], client: str) -> None:
+        count[client] -= 1
+        if not count[client]:
+            del count[client]
+
+
+class _Socket(WebSocketsSansIOProtocol):
+    """A WebSocket, whose pings are limited too: uvicorn answers each of them by itself."""
+
+    gate: Gate
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._pings = Bucket(self.gate.limits.pings_a_second, self.gate.limits.burst)
+        self._owner = client_of(self.client[0] if self.client else "")
+        self.gate.upgrade(self._owner)
+
+    def handle_ping(self) -> None:
+        if self._pings.take():
+            super().handle_ping()
+        else:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gate.leave(self._owner, was_socket=True)
+        super().connection_lost(exc)
+
+    def look(self, _now: float) -> None:
+        """End it if the client does not read what it is sent."""
+        if self.transport.get_write_buffer_size() > self.gate.limits.unsent_bytes:
+            self.transport.abort()
+
+
+class _Requests(H11Protocol):
+    """A connection for requests: each must be whole within its time."""
+
+    gate: Gate
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._owner = client_of(self.client[0] if self.client else "")
+        self._seen: Any = None
+        self._since = time.monotonic()
+        self._has_entered = self.gate.enter(self._owner)
+        self._is_socket = False
+        if not self._has_entered:
+            transport.abort()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._is_socket = True
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._has_entered and not self._is_socket:
+            self.gate.leave(self._owner, was_socket=False)
+        super().connection_lost(exc)
+
+    def look(self, now: float) -> None:
+        """End it if it stays too long where the client has to send or to read something."""
+        limits = self.gate.limits
+        theirs, is_stuck = self.conn.their_state, self.transport.get_write_buffer_size() > 0
+        state = (self.cycle, theirs, is_stuck)
+        if state != self._seen:
+            self._seen, self._since = state, now
+            return
+        allowed = limits.body_seconds if theirs is h11.SEND_BODY else limits.header_seconds
+        if (theirs in _INCOMPLETE and now - self._since > allowed) or (
+            is_stuck and now - self._since > limits.send_seconds
+        ):
+            self.transport.abort()
+
+
+class Heap:
+    """Keeps what stays for ever, such as compiled code, out of the garbage collector's rounds.
+
+    It would look through half a million objects again and again, and nobody is answered meanwhile: a round
+    takes a third of a second.
+    """
+
+    def __init__(self) -> None:
+        self._seen = kernel.seconds_compiling()  # and loading, at the last look
+        self._keep()
+
+    def look(self) -> None:
+        """Keep what there is, if code has been loaded since the last time and none is being loaded now."""
+        loaded = kernel.seconds_compiling()
+        if loaded == self._seen and loaded != self._kept:
+            self._keep()
+        self._seen = loaded
+
+    def _keep(self) -> None:
+        gc.collect()
+        gc.freeze()
+        self._kept = self._seen
+
+
+class _Server(uvicorn.Server):
+    """Looks through all connections once a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._heap = Heap()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for server in self.servers:
+            for each in server.sockets:  # uvicorn has one number for both
+                with socket.fromfd(each.fileno(), each.family, each.type) as listening:
+                    listening.listen(_WAITING_TO_BE_ACCEPTED)
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_A_SECOND == 0:
+            self._heap.look()
+            now = time.monotonic()
+            for connection in list(self.server_state.connections):
+                connection.look(now)  # type: ignore[union-attr]
+        return await super().on_tick(counter)
+
+
+class BoundedLog(logging.Filter):
+    """Lets only so many entries through, and says how many it has left out."""
+
+    def __init__(self, an_hour: float, burst: int) -> None:
+        super().__init__()
+        self._bucket, self._left_out = Bucket(an_hour / 3600, burst), 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to write an entry."""
+        if not self._bucket.take():
+            self._left_out += 1
+            return False
+        if self._left_out:
+            record.msg = f"({self._left_out} entries were left out before this one.) {record.msg}"
+            self._left_out = 0
+        return True
+
+
+class _Short(logging.Formatter):
+    """Short entries: of a long one the beginning and the end, which names the error."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        text = "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+        half = _LONGEST_ENTRY // 2
+        return text if len(text) <= _LONGEST_ENTRY else f"{text[:half]} … {text[-half:]}"
+
+
+def _keep_a_log(limits: Limits) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(BoundedLog(limits.log_entries_an_hour, limits.burst))
+    handler.setFormatter(_Short("%(asctime)s %(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+
+
+def _open_files() -> int:
+    """How many files may be open, after asking the system for as many as it gives."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 512
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(soft, wanted)
+
+
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    limits: Limits | None = None,
+    store: Path | None = None,
+    proxy: str = "",
+) -> None:
+    """Serve the tables of a folder, and the laboratory of a store, until interrupted.
+
+    `proxy` is the address of a web server in front of this one, which tells the clients' addresses.
+    """
+    limits = limits or Limits()
+    own = host if re.fullmatch(r"[A-Za-z0-9.-]+", host) else "localhost"
+    app = create_app(folder, limits, (own, *names), store)
+    proxies = frozenset(client_of(address.strip()) for address in proxy.split(",") if address.strip())
+    gate = Gate(limits, max(1, min(limits.connections, _open_files() - _SPARE_FILES)), proxies)
+    _keep_a_log(limits)
+    print(f"Kibitz {__version__}: the table is at http://{host}:{port}/ (Ctrl-C ends it)", file=sys.stderr)
+    print(f"tables are kept in {folder}", file=sys.stderr)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=type("Requests", (_Requests,), {"gate": gate}),
+        ws=type("Socket", (_Socket,), {"gate": gate}),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxy),
+        forwarded_allow_ips=proxy or None,
+        ws_max_size=4 * limits.study_characters,
+        timeout_graceful_shutdown=2,
+        backlog=_ACCEPTED_AT_ONCE,
+    )
+    sys.setswitchinterval(0.001)  # threads that parse give way to the event loop sooner
+    with suppress(KeyboardInterrupt):  # uvicorn raises it again when all is closed
+        _Server(config).run()

@@ -1,0 +1,350 @@
+"""Compiled code that cannot take the user down: faulty rules are refused, ended, or crash a worker only."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+import kibitz
+from kibitz import cache, ending, games, kernel, trial, trust
+from kibitz.agents import make_agent
+from kibitz.arena import play
+from kibitz.arena.play import Batch, Match, play_game
+from kibitz.bench import _playouts
+from kibitz.errors import BadGame, Unsupported
+from kibitz.search import tree
+from kibitz.testing import CheckFailed, check_game
+from tests.faulty_games import FAULTS, RIGHT, write
+
+KIBITZ = (sys.executable, "-m", "kibitz")
+
+# --- the trial ---
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_faulty_file_is_refused_before_it_is_compiled(name, tmp_path):
+    file = write(tmp_path, name)
+    with pytest.raises(BadGame) as refused:
+        games.load(str(file))
+    message = str(refused.value)
+    _, wrong, says = FAULTS[name]
+    before, _, _ = file.read_text().partition(wrong)
+    assert message.startswith(f"{name}.py ")
+    assert says.format((before + wrong).count("\n") + 1) in message
+    assert f"`kibitz check {name}.py`" in message
+    assert "\n" not in message
+    with pytest.raises(BadGame):  # by data, too
+        games.load_known(str(file))
+    if name not in ("returns_nan", "hide_oob", "resample_oob", "world_oob"):
+        with pytest.raises(CheckFailed):  # who asks for the faults gets all of them
+            check_game(str(file), n=1)
+
+
+QUICK = ("briskola", "bridge", "othello", "tic-tac-toe")
+
+
+@pytest.mark.parametrize(
+    "spec", [*QUICK, *(pytest.param(g, marks=pytest.mark.soak) for g in games.GAMES if g not in QUICK)]
+)
+def test_right_rules_pass(spec):
+    trial.play_once(games.load(spec))
+
+
+def test_what_has_passed_is_not_repeated(tmp_path, monkeypatch):
+    """Neither in this process nor in the next, as long as sources and parameters are the same."""
+    monkeypatch.setenv("KIBITZ_CACHE_DIR", str(tmp_path / "code"))
+    played, once = [], trial.play_once
+    monkeypatch.setattr(trial, "play_once", lambda game: (played.append(game.seats), once(game)))
+    monkeypatch.setattr(trial, "_passed", set())
+    file = write(tmp_path, "right")
+    games.load(str(file))
+    games.load(str(file))
+    assert played == [2]
+    trial._passed.clear()  # as in another process
+    games.load(str(file))
+    assert played == [2]
+    games.load(f"{file}:seats=3")
+    assert played == [2, 3]
+    trial._passed.clear()
+    file.write_text(RIGHT.replace("below(rng, 50)", "below(rng, 51)"))
+    trust.allow(str(file))
+    games.load(str(file))
+    assert played == [2, 3, 2]
+
+
+def test_only_files_are_tried(monkeypatch):
+    monkeypatch.setattr(trial, "play_once", lambda game: pytest.fail("was tried"))
+    games.load("briskola:seats=3,partners_look=false")
+
+
+# --- games that have no end ---
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Entries run interpreted: the same text, without a minute of compiling."""
+    monkeypatch.setattr(kernel.config, "DISABLE_JIT", True)
+
+
+SEARCHES = [
+    "ismcts:20",
+    "ismcts:20,expand=all,playouts=2",
+    "uct:20,expand=path",
+    "uct:20,expand=path,backup=proved",
+    "ismcts:20,time=1s",
+    "flat:20",
+    "flat:20,device=gpu",
+    "ismcts:20,device=gpu,threads=300",
+]
+
+
+@pytest.mark.parametrize("spec", SEARCHES)
+def test_a_search_ends_though_the_game_does_not(spec, tmp_path, interpreted):
+    game = games.load(str(write(tmp_path, "endless")))
+    agent = make_agent(spec, game)
+    agent.start(game, 0)
+    with pytest.raises(BadGame, match=r"endless\.py is not over after 12 moves .*kibitz check endless\.py"):
+        agent.choose(kibitz.deal(game, 1).view(), 1)
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_an_ending_is_solved_no_deeper_than_a_game(seats, tmp_path, interpreted):
+    game = games.load(f"{write(tmp_path, 'endless')}:seats={seats}")
+    state = kibitz.deal(game, 1)
+    state.record.plies = 10  # from here on one world is left
+    agent = make_agent("ismcts:10,endings=5", game)
+    with pytest.raises(BadGame, match=r"endless\.py is not over after 12 moves"):
+        agent.choose(state.view(), 1)
+
+
+@pytest.mark.parametrize("name", ["endless", "no_deal"])
+def test_games_of_a_match_end(name, tmp_path, interpreted):
+    file = str(write(tmp_path, name))
+    trust.allow(file)
+    with pytest.raises(BadGame, match=rf"{name}\.py .*not over after 12 moves"):
+        Batch(Match(file, ("random", "random"), 1), 0, 2).play()
+    with pytest.raises(BadGame, match=rf"{name}\.py is not over"):
+        play_game(games.load(file), [make_agent("random"), make_agent("random")], 1, 0, 0)
+    with pytest.raises(BadGame, match=rf"{name}\.py is not over"):
+        _playouts(games.load(file), 3, 1)
+
+
+@pytest.mark.parametrize("name", ["endless", "no_deal"])
+def test_games_that_are_played_side_by_side_end(name, tmp_path, interpreted, monkeypatch):
+    monkeypatch.setattr(play, "decides_in_many", lambda agent, game: agent.spec == "flat:10,device=gpu")
+    file = str(write(tmp_path, name))
+    trust.allow(file)
+    match = Match(file, ("random", "flat:10,device=gpu"), 1)
+    with pytest.raises(BadGame, match=rf"{name}\.py "):
+        Batch(match, 0, 2).play()
+
+
+def test_compiled_games_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(trial, "play_once", lambda game: None)
+    with pytest.raises(BadGame, match=r"endless\.py is not over after 12 moves"):
+        _playouts(games.load(str(write(tmp_path, "endless"))), 3, 1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("spec", SEARCHES)
+def test_compiled_searches_end(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr(trial, "play_once", lambda game: None)
+    game = games.load(str(write(tmp_path, "endless")))
+    with pytest.raises(BadGame, match=r"endless\.py is not over after 12 moves"):
+        make_agent(spec, game).choose(kibitz.deal(game, 1).view(), 1)
+
+
+# --- a game that crashes all the same ---
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSEGV"), reason="no such signals here")
+def test_a_crash_of_a_worker_names_the_game(tmp_path):
+    """The first game, which is tried, is right; the main process plays none of the others."""
+    file = tmp_path / "rare.py"
+    file.write_text(RIGHT.replace("state.place[move]", "state.place[move + (state.lot == 7) * (1 << 40)]"))
+    words = ("match", file.name, "random", "random", "--games", "400", "--jobs", "2")
+    done = subprocess.run([*KIBITZ, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert "a worker process crashed (SIGSEGV) while it played rare.py" in last
+    assert "`kibitz check rare.py`" in last
+
+
+# --- Ctrl-C twice ---
+
+SPINS = """
+from kibitz import cli
+from kibitz.kernel import entry
+
+
+@entry
+def spin(n):
+    while n >= 0:
+        n = (n + 1) & 1023
+    return n
+
+
+def verb(**_):
+    spin(-1)  # compiled, it is over at once
+    print("spins", flush=True)
+    spin(1)
+
+
+cli.app = verb
+cli.main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals can be sent here")
+def test_two_signals_end_compiled_code_and_one_does_not():
+    """Nothing that Python calls in the main thread gets its turn there."""
+    command, pipe = [sys.executable, "-c", SPINS], subprocess.PIPE
+    with ExitStack() as ended:
+        asked = {}
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asked[number] = ended.enter_context(
+                subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+            )
+            ended.callback(asked[number].kill)
+        for process in asked.values():
+            assert process.stdout.readline() == "spins\n"
+        time.sleep(0.3)  # both are in compiled code by now
+        for number, process in asked.items():
+            process.send_signal(number)
+        time.sleep(0.3)
+        for number, process in asked.items():
+            assert process.poll() is None
+            process.send_signal(number)
+        second = time.monotonic()
+        for process in asked.values():
+            _, errors = process.communicate(timeout=20)
+            assert process.returncode == ending.INTERRUPTED
+            assert "ended at once" in errors
+        assert time.monotonic() - second < ending.GRACE_SECONDS + 1
+
+
+# --- the cache ---
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    """A cache folder of its own."""
+    monkeypatch.setenv("KIBITZ_CACHE_DIR", str(tmp_path / "code"))
+    cache._say_once.cache_clear()
+    return tmp_path / "code"
+
+
+owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
+
+
+@owners
+def test_folders_are_made_for_their_user_alone(code):
+    folder = kernel.cache_folder(("kibitz.rng",))
+    for made in (folder, code):
+        assert made.stat().st_mode & 0o777 == 0o700
+
+
+OTHERS = {
+    "anybody can write": lambda root: root.chmod(0o777),
+    "a group can write": lambda root: (os.chown(root, -1, 12345), root.chmod(0o770)),
+    "it is another's": lambda root: os.chown(root, 12345, -1),
+    "the folder above is another's": lambda root: os.chown(root.parent, 12345, -1),
+    "the folder above can be written": lambda root: root.parent.chmod(0o777),
+}
+
+
+@owners
+@pytest.mark.parametrize("what", OTHERS)
+def test_code_that_others_can_change_is_not_run(what, code, monkeypatch, capsys):
+    """Somebody has put a file where machine code is looked for, and knows all digests."""
+    if "chown" in OTHERS[what].__code__.co_names and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    kept = kernel.Kept(("kibitz.rng",), "about")
+    cache.write(kept.file("()"), pickle.dumps(Planted(str(code / "ran"))))
+    kept.load_overload("()", mock.Mock())
+    assert (code / "ran").exists()  # so it would be run
+    (code / "ran").unlink()
+    OTHERS[what](code)
+    cache._can_be_used.cache_clear()
+    again = kernel.Kept(("kibitz.rng",), "about")
+    assert again.file("()") is None
+    assert again.load_overload("()", mock.Mock()) is None
+    assert not (code / "ran").exists()
+    told = capsys.readouterr().err
+    assert f"other users can change {code}" in told
+    assert "KIBITZ_CACHE_DIR" in told
+
+
+class Planted:
+    """What leaves a trace when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.path),)
+
+
+@owners
+def test_a_sticky_folder_of_the_system_is_good_enough(code):
+    code.parent.chmod(0o1777)
+    assert kernel.cache_folder(("kibitz.rng",)) is not None
+
+
+def test_one_wrong_bit_makes_a_file_useless(tmp_path):
+    file = tmp_path / "code.nbc"
+    for bit in range(0, 8 * (32 + 40), 7):
+        cache.write(file, bytes(range(40)))
+        assert cache.read(file) == bytes(range(40))
+        damaged = bytearray(file.read_bytes())
+        damaged[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(damaged)
+        assert cache.read(file) is None
+        assert not file.exists()
+
+
+def test_code_with_one_wrong_bit_is_compiled_anew(code, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(kernel, "compile_report", lambda what, *_: compiled.append(what))
+
+    def is_compiled():
+        compiled.clear()
+        doubled = kernel.Entry(double)
+        assert doubled(21) == 42
+        return bool(compiled)
+
+    assert is_compiled()
+    assert not is_compiled()
+    (file,) = code.rglob("*.nbc")
+    damaged = bytearray(file.read_bytes())
+    damaged[len(damaged) // 2] ^= 16
+    file.write_bytes(damaged)
+    assert is_compiled()
+    assert not is_compiled()
+
+
+def double(x):
+    return 2 * x
+
+
+# --- memory ---
+
+
+def test_a_tree_reserves_what_it_can_use():
+    game = games.load("tichu:target=1000")
+    for iterations in (50_000, 10**12):
+        memory = make_agent(f"uct:{iterations},expand=path", game)._memory(game, 0)
+        assert sum(part.nbytes for part in memory) < 400e6
+
+
+def test_too_little_memory_is_said(monkeypatch):
+    monkeypatch.setattr(tree, "buffers", mock.Mock(side_effect=MemoryError))
+    with pytest.raises(Unsupported, match=r"too little memory for the trees of ismcts:50; .* fewer"):
+        make_agent("ismcts:50").choose(kibitz.deal("briskola", 1).view(), 1)

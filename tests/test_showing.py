@@ -1,0 +1,140 @@
+"""Text from data: no terminal obeys it, no spreadsheet calculates it, and no page takes it for its own."""
+
+import csv
+import io
+import json
+import re
+import sys
+import unicodedata
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kibitz import experiments, records, report, terminal
+from kibitz.arena.executors import InProcess
+from kibitz.arena.store import Store
+from kibitz.errors import InputError
+from kibitz.showing import everything_visible, for_spreadsheet, in_one_line, visible
+from tests.test_cli import call
+from tests.test_store import MATCH, Batch, played
+
+OBEYED = "\x1b[2J\x1b]0;title\x07 \x9b31m \r \x00 \u202e\u2066 \u200f \x7f"
+
+
+def commands(text):
+    """What a terminal would obey, but for line ends and tabs."""
+    return [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c not in "\n\t"]
+
+
+@given(st.text())
+def test_what_cannot_be_seen_is_written_out(text):
+    shown = visible(text)
+    assert not commands(shown)
+    assert visible(shown) == shown
+    assert "\n" not in in_one_line(text)
+    if text.isprintable():
+        assert shown == text
+    if "\\" not in text:  # nothing is lost
+        assert shown.encode("latin-1", "backslashreplace").decode("unicode_escape") == text
+
+
+def test_all_that_is_printed_is_visible_but_for_the_colours_of_our_own(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    out, err = Screen(), Screen()
+    with redirect_stdout(out), redirect_stderr(err), everything_visible():
+        print("a\tline", OBEYED)
+        print(OBEYED, file=sys.stderr)
+        sys.stdout.writelines([OBEYED, "\n"])
+        terminal.fail(InputError(f"two\nlines {OBEYED}"), False)
+        ours = terminal.Story()
+        written = len(err.getvalue())
+        ours.compiling("a game", 3, 1.0, done=True)
+    assert out.getvalue() == f"a\tline {visible(OBEYED)}\n{visible(OBEYED)}\n"
+    assert not commands(err.getvalue()[:written])
+    assert r"kibitz: two\nlines \x1b[2J" in err.getvalue()
+    assert "\x1b[2m" in err.getvalue()[written:]
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\n=1", "＝1+1", "-", "=-1"])
+def test_a_formula_is_only_text(cell):
+    assert for_spreadsheet(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize(
+    "cell", ["", "a=1", "-1", "+1.5", "-1e3", "1", -1, -1.5, 0, "[1, 2]", "'x", None, r"\r=1"]
+)
+def test_any_other_cell_stays_as_it_is(cell):
+    assert for_spreadsheet(cell) is cell
+
+
+def test_a_carriage_return_begins_no_row():
+    assert for_spreadsheet("a\r=1+1") == r"a\r=1+1"
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A store whose texts are commands of a terminal, and formulas."""
+    path = tmp_path / "results.db"
+    with Store(path) as kept:
+        number = kept.number_of(MATCH)
+        kept.add(Batch(MATCH, 0, 2), number, played(2, -4.0))
+        agents = json.dumps([f"=cmd|'/c calc'!A0 {OBEYED}\n1: spoofed", "@x"])
+        kept._db.execute("UPDATE match SET game = ?, agents = ?, code = '+1+1'", (f"=1+1 {OBEYED}", agents))
+    return path
+
+
+def test_a_hostile_store_in_a_terminal(hostile):
+    for words in (("replay", hostile), ("replay", hostile, "--match", 1), ("replay", hostile, "--json")):
+        done = call(*words)
+        assert not commands(done.stdout)
+        assert not commands(done.stderr)
+        assert r"\x1b" in done.stdout + done.stderr or "u001b" in done.stdout
+    listed = call("replay", hostile).stdout.splitlines()
+    assert len(listed) == 2
+    assert r"\n1: spoofed" in listed[1]
+    (found,) = json.loads(call("replay", hostile, "--json").stdout)["matches"]
+    assert found["game"] == f"=1+1 {OBEYED}"
+
+
+def test_a_hostile_store_in_a_spreadsheet(hostile, tmp_path):
+    with Store(hostile, read_only=True) as kept:
+        assert records.export(kept, tmp_path / "results.csv") == 8
+    with (tmp_path / "results.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        assert row["game"] == f"'=1+1 {visible(OBEYED)}"
+        assert row["code"] == "'+1+1"
+        assert row["agent"][:2] in ("'=", "'@")
+    assert [float(row["score"]) for row in rows] == [-4, -3, -2, -1, 0, 1, 2, 3]
+    assert {row["seed"] for row in rows} == {"1"}
+
+
+def test_a_hostile_experiment_in_html_and_markdown():
+    evil = f"# <img src=x onerror=1> [link](javascript:1) `code` ![i](//x) | {OBEYED}\n\n# Heading"
+    text = (
+        f"name = 'e'\ntitle = {json.dumps(evil)}\nquestion = {json.dumps(evil)}\nsource = '- item'\n"
+        f"notes = [{json.dumps(evil)}]\ngame = 'briskola'\ngames = 4\n[match.a]\nagents = ['random']\n"
+        f"[[row]]\nmatch = 'a'\ncell = {json.dumps(evil)}\ntable = {json.dumps(evil)}\n"
+    )
+    with Store() as kept:
+        result = experiments.run(experiments.read(text, "e.toml"), kept, InProcess(), command="a `b`` c\n# d")
+    page, marked = report.page([result], evil), report.markdown([result], evil)
+    for written in (page, marked):
+        assert not commands(written)
+        assert r"\x1b[2J" in written or r"\\x1b\[2J" in written
+    assert "<img" not in page
+    assert re.findall(r"(?<!\\)<", marked) == []
+    assert re.findall(r"(?<!\\)\[", marked) == []
+    assert [line for line in marked.splitlines() if line.startswith("#")] == marked.splitlines()[:1] + [
+        line for line in marked.splitlines() if line.startswith("## ")
+    ]
+    assert "\n\\- item\n" in marked
+    assert "Made by ``` a `b`` c # d ``` with seed 1" in marked

@@ -1,0 +1,277 @@
+"""Files run when a person names them, and not when data does: one loader, two doors."""
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kibitz import games, specs, trust
+from kibitz.agents import make_agent, make_known_agent
+from kibitz.arena.executors import Processes
+from kibitz.arena.play import Batch, Match
+from kibitz.arena.store import Store
+from kibitz.errors import InputError, KibitzError, UnknownName, Untrusted
+from kibitz.web.lines import Line, read
+from kibitz.web.tables import Chair, Start, Tables
+from tests.test_cli import call
+
+EXAMPLE = (Path(__file__).parents[1] / "examples" / "high_card.py").read_text(encoding="utf-8")
+PEOPLE = [Chair("a"), Chair("b")]
+
+
+class Spy:
+    """A game whose file leaves a trace whenever its code runs."""
+
+    def __init__(self, folder):
+        self.file, self._trace = folder / "spy.py", folder / "it_ran"
+        code = f"open({str(self._trace)!r}, 'a').close()\n"
+        self.file.write_text(EXAMPLE.replace("from typing", code + "from typing", 1), encoding="utf-8")
+
+    def __str__(self):
+        return str(self.file)
+
+    def has_run(self):
+        found = self._trace.exists()
+        self._trace.unlink(missing_ok=True)
+        return found
+
+
+@pytest.fixture
+def spy(tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_allowed", {})
+    monkeypatch.setattr(games, "_served", {})
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # a few games need no machine code
+    monkeypatch.setattr("numba.core.config.DISABLE_JIT", 1)
+    return Spy(tmp_path)
+
+
+# --- one parser ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("briskola:/../../x.py", "briskola", [(None, "/../../x.py")]),
+        ("briskola:x.py:seats=2", "briskola", [("x.py:seats", "2")]),
+        ("my_game.py:seats=3", "my_game.py", [("seats", "3")]),
+        ("../folder.py/my_game.py", "../folder.py/my_game.py", []),
+        ("./odd:name.py:seats=2", "./odd:name.py", [("seats", "2")]),
+        (r"C:\games\my_game.py:seats=2", r"C:\games\my_game.py", [("seats", "2")]),
+        ("castelein-mcts:learned=a.npz", "castelein-mcts", [("learned", "a.npz")]),
+        ("my_game.pyc", "my_game.pyc", []),
+    ],
+)
+def test_a_string_is_taken_apart_in_one_way(text, name, options):
+    assert specs.split(text) == (name, options)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["briskola:{}", "briskola:/..{}", "briskola:/../../../../../../../../..{}", "{}", "{}:seats=2", " {}"],
+)
+def test_no_string_from_a_visitor_runs_a_file(spy, tmp_path, spec):
+    text = spec.format(spy)
+    record = json.dumps({"game": text, "moves": [], "seed": 1, "deal": 0})
+    with Tables(tmp_path / "tables") as tables:
+        for attempt in (
+            lambda: tables.create(text, PEOPLE),
+            lambda: Line(text, Start(1), []),
+            lambda: read(record),
+        ):
+            with pytest.raises(KibitzError) as refused:
+                attempt()
+            there = str(refused.value)
+            spy.file.rename(tmp_path / "gone")
+            with pytest.raises(KibitzError) as refused:  # nor do messages tell whether there is such a file
+                attempt()
+            assert str(refused.value) == there
+            (tmp_path / "gone").rename(spy.file)
+    assert not spy.has_run()
+
+
+# --- a person's door, and that of data ------------------------------------------------------------------
+
+
+def test_a_person_may_name_a_file_and_data_may_not(spy):
+    with pytest.raises(Untrusted, match=r"spy\.py' is a file, and files that are named by data are not run"):
+        games.load_known(str(spy))
+    assert not spy.has_run()
+    assert games.load(f"{spy}:seats=2").seats == 2
+    assert spy.has_run()
+    assert games.load_known(str(spy)).seats == 2  # once a person has allowed it
+
+
+def test_a_file_that_an_agent_names_is_opened_for_a_person_only(spy, tmp_path):
+    counters = tmp_path / "mine.npz"
+    shutil.copy(next(Path(games.__file__).parent.glob("mini_tichu/counters/*.npz")), counters)
+    rules, agent = games.load("mini-tichu"), f"ismcts:10,belief=counters,learned={counters}"
+    with pytest.raises(Untrusted, match=r"mine\.npz"):
+        make_known_agent(agent, rules).start(rules, 0)
+    with pytest.raises(KibitzError, match="neither the name of an agent nor a file"):
+        make_agent("ismcts:10,belief=counters,learned=../castelein-mc", rules).start(rules, 0)
+    make_agent(agent, rules).start(rules, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["efg_game(filename=/x/y)", "efg_game,filename=y", "nfg_game(filename=y.nfg)"]
+)
+def test_a_game_of_openspiel_that_reads_a_file_is_refused(text):
+    with pytest.raises(Untrusted, match="reads a file"):
+        games.load_known(f"openspiel:{text}")
+
+
+def test_a_file_that_has_changed_since_it_was_allowed_does_not_run(spy):
+    trust.allow(str(spy))
+    spy.file.write_text(spy.file.read_text() + "\n# changed\n")
+    with pytest.raises(Untrusted, match="has changed since it was allowed"):
+        games.load_known(str(spy))
+    assert not spy.has_run()
+
+
+def test_helpers_beside_a_file_are_part_of_its_digest(tmp_path):
+    game, helper, package = tmp_path / "a.py", tmp_path / "cards_of_mine.py", tmp_path / "parts"
+    game.write_text("import os, cards_of_mine\nfrom parts.one import thing\n")
+    helper.write_text("x = 1\n")
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "one.py").write_text("thing = 1\n")
+    (tmp_path / "stranger.py").write_text("")
+    digests = [trust.digest(str(game))]
+    for file in (helper, package / "one.py"):
+        file.write_text(file.read_text() + "y = 2\n")
+        digests.append(trust.digest(str(game)))
+    assert len(set(digests)) == 3
+    (tmp_path / "stranger.py").write_text("z = 3\n")
+    assert trust.digest(str(game)) == digests[-1]
+    assert trust.digest(str(tmp_path / "none.py")) == ""
+
+
+def test_workers_inherit_what_their_parent_may_run(spy):
+    match = Match(str(spy), ("random", "random"), 1)
+    with Processes(2) as workers:
+        with pytest.raises(Untrusted):
+            list(workers.run(iter([Batch(match, 0, 1)])))
+        trust.allow(str(spy))
+        batches = [Batch(match, deal, 1) for deal in range(4)]
+        assert len(list(workers.run(iter(batches)))) == 4
+
+
+# --- what only looks, runs nothing ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def data(spy, tmp_path):
+    """A store, a record and an experiment that name the file, as somebody else may have made them."""
+    toml = f'game = "{spy}"\ngames = 4\n[match.a]\nagents = ["random", "random"]\n[[row]]\nmatch = "a"\n'
+    (tmp_path / "x.toml").write_text(toml)
+    store, record = tmp_path / "h.db", tmp_path / "rec.json"
+    made = call("experiment", "run", tmp_path / "x.toml", "--trust", "--store", store, "--jobs", 1, "--moves")
+    assert made.returncode == 0, made.stderr
+    shown = call("replay", store, "--match", 1, "--trust", "--json")
+    assert shown.returncode == 0, shown.stderr
+    record.write_text(shown.stdout)
+    forget(spy)
+    return tmp_path
+
+
+def forget(spy):
+    """As in a new process."""
+    import sys
+
+    trust._allowed.clear()
+    for name in [name for name in sys.modules if name.startswith("kibitz_game_spy_")]:
+        del sys.modules[name]
+    spy.has_run()
+
+
+LOOKING = {
+    "report": ("report", "h.db", "--out", "r.html"),
+    "report as JSON": ("report", "h.db", "--json"),
+    "replay": ("replay", "h.db", "--match", 1),
+    "reproduce": ("reproduce", "--store", "h.db"),
+    "convert": ("convert", "rec.json", "o.json"),
+    "dry run": ("experiment", "run", "x.toml", "--dry-run", "--store", "h.db"),
+    "run": ("experiment", "run", "x.toml", "--store", "h.db", "--jobs", 1),
+    "export": ("export", "h.db", "o.csv"),
+    "list of matches": ("replay", "h.db"),
+}
+
+
+@pytest.mark.parametrize("words", LOOKING.values(), ids=LOOKING)
+def test_looking_at_somebodys_data_runs_no_file(spy, data, words):
+    done = call(*words, folder=data)
+    assert not spy.has_run()
+    assert "Traceback" not in done.stderr
+    if words[0] not in ("reproduce", "export") and words != LOOKING["list of matches"]:
+        assert "files that are named by data are not run" in done.stderr
+        assert "--trust" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["report as JSON", "replay", "convert", "dry run", "run"])
+def test_with_trust_the_files_are_listed_and_run(spy, data, what):
+    done = call(*LOOKING[what], "--trust", folder=data)
+    assert done.returncode == 0 or "every_move" in done.stderr, done.stderr  # this game has no numbered moves
+    assert spy.has_run()
+    assert f"--trust: {spy} (sha256 " in done.stderr
+    if LOOKING[what][0] != "experiment":
+        assert ", as recorded)" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["report", "replay", "convert"])
+def test_a_file_other_than_the_recorded_one_is_refused_even_with_trust(spy, data, what):
+    spy.file.write_text(spy.file.read_text() + "print('another program')\n")
+    done = call(*LOOKING[what], "--trust", folder=data)
+    assert done.returncode == 3
+    assert "has changed since its digest was recorded" in done.stderr
+    assert "another program" not in done.stdout
+    assert not spy.has_run()
+
+
+def test_the_laboratory_of_the_server_runs_no_file(spy, data):
+    from kibitz.web.laboratory import Laboratory
+
+    shown = Laboratory(data / "h.db")
+    (found,) = shown.experiments()
+    assert not found["readable"]
+    with pytest.raises(KibitzError, match="files that are named by data are not run"):
+        shown.experiment("x")
+    assert not spy.has_run()
+
+
+def test_a_store_of_an_older_version_has_no_digests(spy, data):
+    """With --trust its files run, for nothing was recorded that could disagree."""
+    with sqlite3.connect(data / "h.db") as db:
+        db.execute("UPDATE match SET files = '{}'")
+    done = call("replay", data / "h.db", "--match", 1, "--trust")
+    assert done.returncode == 0, done.stderr
+    assert "as recorded" not in done.stderr
+
+
+def test_another_text_of_the_same_code_is_noted(spy, tmp_path):
+    with Store(tmp_path / "a.db") as store:
+        trust.allow(str(spy))
+        match = Match(str(spy), ("random", "random"), 1)
+        number = store.number_of(match)
+        spy.file.write_text(spy.file.read_text() + "\n# a comment\n")
+        trust.allow(str(spy))
+        assert store.number_of(match) == number
+        assert store.files() == {str(spy): frozenset({trust.digest(str(spy))})}
+
+
+# --- a file that is served ------------------------------------------------------------------------------
+
+
+def test_a_game_named_when_the_server_starts_is_known_by_its_name(spy, tmp_path):
+    assert games.make_known(str(spy)) == "spy"
+    assert spy.has_run()
+    with Tables(tmp_path / "tables") as tables:
+        made = tables.create("spy:seats=2", PEOPLE)
+        assert tables.table(made.table.name).game == "spy:seats=2"
+        with pytest.raises(UnknownName):  # not by its path
+            tables.create(str(spy), PEOPLE)
+    with pytest.raises(KibitzError, match="there is such a game already"):
+        games.make_known(str(spy))
+    with pytest.raises(InputError, match="there is no file"):
+        games.make_known(str(tmp_path / "none.py"))

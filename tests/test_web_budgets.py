@@ -1,0 +1,425 @@
+"""The server's budgets: no client takes its memory, its threads, its connections or its disk."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import logging
+import os
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kibitz import games
+from kibitz.errors import TooLong, Unsupported
+from kibitz.position import deal
+from kibitz.web import server, thinking
+from kibitz.web.app import create_app
+from kibitz.web.hosting import Connection, Host
+from kibitz.web.limits import Buckets, Limits, client_of
+from kibitz.web.pool import FairPool
+from kibitz.web.server import BoundedLog, Gate
+from kibitz.web.tables import Chair, Tables
+
+TestClient = pytest.importorskip("starlette.testclient").TestClient
+WebSocketDisconnect = pytest.importorskip("starlette.websockets").WebSocketDisconnect
+TABLE = {"game": "briskola", "seats": [{"name": "a"}, {"name": "b"}]}
+PATIENCE = 60.0
+
+
+@contextlib.contextmanager
+def served(folder, limits=None, soft=None):
+    """`kibitz serve` in a process of its own; its address, its process and the file of its log."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom kibitz.web.limits import Limits\n"
+        "from kibitz.web.server import serve\n"
+        f"serve(Path(sys.argv[1]), '127.0.0.1', {port}, (), Limits(**{limits or {}!r}))"
+    )
+    bound = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, soft)) if soft else None
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(folder / "tables")], stderr=log, preexec_fn=bound
+        )
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield port, process, folder / "log"
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def megabytes(process):
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def is_closed(connection, seconds):
+    """Whether the other side ends a connection within some seconds."""
+    connection.settimeout(seconds)
+    with contextlib.suppress(ConnectionError):
+        try:
+            while connection.recv(65536):
+                pass
+        except TimeoutError:
+            return False
+    return True
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+
+
+# --- requests ---
+
+
+@linux
+def test_a_body_without_end_fills_no_memory(tmp_path):
+    """A length and pieces at once: uvicorn follows the pieces, which have no end."""
+    head = (
+        b"POST /api/lines HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    piece = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+    with served(tmp_path) as (port, process, _):
+        before = megabytes(process)
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+            sent = 0
+            with contextlib.suppress(OSError):
+                connection.sendall(head)
+                for _ in range(200):
+                    connection.sendall(piece)
+                    sent += 1
+            assert sent < 200  # it was not taken
+        assert megabytes(process) < before + 50
+        assert httpx.get(f"http://127.0.0.1:{port}/").status_code == 200
+
+
+def test_a_body_longer_than_it_said_is_refused(tmp_path):
+    with TestClient(create_app(tmp_path), base_url="http://localhost") as client:
+        headers = {"content-type": "application/json", "content-length": "10"}
+        answer = client.post("/api/lines", content=b"x" * 70_000, headers=headers)
+        assert answer.status_code == 413
+        pieces = {"content-type": "application/json"}
+        answer = client.post("/api/lines", headers=pieces, content=(b"x" for _ in range(9)))
+        assert answer.status_code == 411
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://]", "//", "http://[::1"])
+def test_an_origin_that_is_none_is_refused(tmp_path, origin):
+    with TestClient(create_app(tmp_path), base_url="http://localhost") as client:
+        assert client.get("/", headers={"origin": origin}).status_code == 403
+
+
+def test_every_part_of_the_lobby_counts_requests(tmp_path):
+    limits = Limits(requests_a_second=0.001, burst=2)
+    for path in ("/api/games", "/api/trees", "/api/experiments", "/api/experiments/a/0.svg"):
+        with TestClient(
+            create_app(tmp_path / path.replace("/", "_"), limits), base_url="http://localhost"
+        ) as client:
+            assert [client.get(path).status_code == 429 for _ in range(3)] == [False, False, True]
+            assert client.get("/").status_code == 200  # pages are counted apart
+
+
+def test_a_forged_address_makes_no_new_client(tmp_path):
+    with served(tmp_path, {"requests_a_second": 0.001, "burst": 5}) as (port, _, _):
+        codes = [
+            httpx.get(
+                f"http://127.0.0.1:{port}/api/trees", headers={"x-forwarded-for": f"192.0.2.{i}"}
+            ).status_code
+            for i in range(8)
+        ]
+    assert codes == [200] * 5 + [429] * 3
+
+
+# --- connections ---
+
+
+@linux
+def test_slow_connections_stop_nobody_and_fill_no_log(tmp_path):
+    """Half requests by the hundred, at a server that may open 256 files."""
+    limits = {"header_seconds": 2.0, "body_seconds": 2.0}
+    with served(tmp_path, limits, soft=(256, 256)) as (port, _, log):
+        held = []
+        for number in range(400):
+            with contextlib.suppress(OSError):
+                held.append(socket.create_connection(("127.0.0.1", port), 5))
+                head = b"POST /api/lines HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                held[-1].sendall(head + b"Content-Length: 9\r\n\r\n{" if number % 2 else head)
+        began = time.monotonic()
+        with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"), timeout=5) as other:
+            assert other.get(f"http://127.0.0.1:{port}/").status_code == 200
+        assert time.monotonic() - began < 1.0
+        for connection in held:
+            assert is_closed(connection, max(0.1, began + 10 - time.monotonic()))
+            connection.close()
+        assert httpx.get(f"http://127.0.0.1:{port}/", timeout=5).status_code == 200
+        assert log.stat().st_size < 10_000
+
+
+def test_a_gate_counts_by_client_and_in_all():
+    gate = Gate(Limits(connections_a_client=3, requests_at_once=2), most=5)
+    assert [gate.enter("a") for _ in range(3)] == [True, True, False]
+    gate.upgrade("a")  # to a WebSocket
+    assert [gate.enter("a") for _ in range(2)] == [True, False]
+    assert [gate.enter("b") for _ in range(3)] == [True, True, False]
+    assert not gate.enter("c")  # full
+    gate.leave("a", was_socket=True)
+    assert gate.enter("c")
+    proxy = Gate(Limits(requests_at_once=1), most=5, proxies=frozenset({"p"}))
+    assert [proxy.enter("p") for _ in range(6)] == [True] * 5 + [False]
+
+
+def test_who_asks_for_nothing_is_sent_away(tmp_path):
+    limits = Limits(first_message_seconds=0.2)
+    with TestClient(create_app(tmp_path, limits), base_url="http://localhost") as client:
+        with (
+            pytest.raises(WebSocketDisconnect) as ended,
+            client.websocket_connect("ws://localhost/socket") as socket_,
+        ):
+            socket_.receive_json()
+        assert ended.value.reason == "nothing was asked for"
+        token = client.post("/api/tables", json=TABLE).json()["watch"]
+        with client.websocket_connect("ws://localhost/socket") as socket_:
+            socket_.send_json({"type": "join", "token": token})
+            time.sleep(0.5)
+            socket_.send_json({"type": "ping"})
+            kinds = [socket_.receive_json()["type"] for _ in range(3)]
+        assert kinds == ["welcome", "update", "pong"]
+
+
+def test_an_outbox_is_bounded_by_its_size():
+    from kibitz.web.messages import Refused
+
+    async def fill():
+        connection = Connection(Limits(unsent_bytes=10_000))
+        for _ in range(100):
+            connection.put(Refused(code="x", message="y" * 1000))
+        return connection
+
+    connection = asyncio.run(fill())
+    assert connection.is_dropped
+    assert sum(map(len, connection.outbox)) < 12_000
+
+
+def test_clients_are_addresses_or_networks():
+    assert client_of("::ffff:192.0.2.7") == "192.0.2.7"
+    assert client_of("2001:db8::1") == client_of("2001:db8::ffff")
+    assert client_of("2001:db8::1") != client_of("2001:db8:0:1::1")
+    assert client_of("testclient") == "testclient"
+
+
+def test_many_addresses_do_not_make_others_forgotten():
+    buckets = Buckets(0.001, 1)
+    assert buckets.take("a")
+    for number in range(20_000):
+        buckets.take(f"x{number}")
+        if number % 1000 == 0:
+            assert not buckets.take("a")
+    assert len(buckets._kept) <= 10_000
+
+
+# --- the log ---
+
+
+def test_the_log_is_bounded(caplog):
+    log = BoundedLog(an_hour=36.0, burst=5)
+    records = [logging.LogRecord("x", logging.WARNING, "", 0, f"line {i}", (), None) for i in range(100)]
+    assert sum(log.filter(record) for record in records) == 5
+    log._bucket._seen -= 150  # seconds later
+    late = logging.LogRecord("x", logging.WARNING, "", 0, "line", (), None)
+    assert log.filter(late)
+    assert late.getMessage() == "(95 entries were left out before this one.) line"
+    assert not log.filter(late)
+
+
+# --- threads ---
+
+
+def test_who_has_used_least_is_served_first():
+    pool, order, release = FairPool(2, "test"), [], threading.Event()
+    blocking = [pool.submit(name, lambda: release.wait(PATIENCE), can_stop=True) for name in ("a", "b")]
+    rest = [pool.submit("a", lambda n=n: order.append(f"a{n}"), can_stop=True) for n in range(5)]
+    time.sleep(0.1)
+    assert not pool.others_wait("a")  # b has a thread
+    rest.append(pool.submit("c", lambda: order.append("c")))
+    assert pool.others_wait("a")
+    assert not pool.others_wait("c")
+    release.set()
+    for future in (*blocking, *rest):
+        future.result(PATIENCE)
+    assert order[0] == "c"
+    pool.close()
+    assert pool.submit("a", lambda: None).cancelled()
+
+
+def test_work_that_cannot_be_stopped_has_one_thread_a_client():
+    pool, running, most = FairPool(4, "test"), [], []
+
+    def work():
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.05)
+        running.pop()
+
+    futures = [pool.submit("a", work) for _ in range(6)]
+    quick = time.monotonic()
+    pool.submit("b", lambda: None).result(PATIENCE)
+    assert time.monotonic() - quick < 0.05
+    for future in futures:
+        future.result(PATIENCE)
+    assert max(most) == 1
+    pool.close()
+
+
+def test_a_client_cannot_fill_the_queue():
+    pool, release = FairPool(1, "test", most_waiting=3), threading.Event()
+    futures = [pool.submit("a", lambda: release.wait(PATIENCE))]
+    time.sleep(0.1)
+    futures += [pool.submit("a", lambda: None) for _ in range(3)]
+    with pytest.raises(Unsupported, match="3 things are being worked on for you already"):
+        pool.submit("a", lambda: None)
+    futures.append(pool.submit("b", lambda: None))
+    futures[1].cancel()  # what is not wanted any more makes room
+    futures.append(pool.submit("a", lambda: None))
+    release.set()
+    assert [future.cancelled() or future.result(PATIENCE) for future in futures[1:]]
+    assert not pool._waiting
+    pool.close()
+
+
+def test_one_client_does_not_hold_up_anothers_answer():
+    """All threads are taken by long searches of one client, or of several; a newcomer waits no second."""
+    view = deal(games.load("briskola"), 7).view()
+
+    async def wait_for_an_answer(hostile):
+        thinker = thinking.Thinker(Limits(threads=2, fair_seconds=0.2))
+        await thinker.search("warm", 5.0, thinking.Slice("ismcts:100", 1), view, 1)
+        searches = [
+            asyncio.create_task(thinker.search(name, 600.0, thinking.Slice("ismcts:time=9m", 1), view, 1))
+            for name in hostile
+        ]
+        await asyncio.sleep(0.5)
+        began = time.perf_counter()
+        await thinker.search("honest", 5.0, thinking.Slice("ismcts:100", 1), view, 1)
+        waited = time.perf_counter() - began
+        for search in searches:
+            search.cancel()
+        thinker.close()
+        return waited
+
+    assert asyncio.run(wait_for_an_answer(["a"] * 8)) < 1.0
+    assert asyncio.run(wait_for_an_answer(["a", "b", "c", "d"])) < 1.0
+
+
+def test_a_parser_is_stopped_at_its_limit():
+    from kibitz import deadline
+
+    def endless():
+        while True:
+            deadline.check()
+
+    async def read():
+        thinker = thinking.Thinker(Limits(parse_seconds=0.1))
+        with pytest.raises(TooLong):
+            await thinker.aside("a", endless)
+        thinker.close()
+
+    asyncio.run(read())
+
+
+# --- tables and studies ---
+
+
+def test_a_client_opens_only_some_studies_and_others_can_go_on(tmp_path):
+    async def study():
+        with Tables(tmp_path) as tables:
+            host = Host(tables, Limits(studies_a_client=2))
+            message = json.dumps(
+                {"type": "study", "game": "briskola", "start": {"position": "7"}, "moves": []}
+            )
+            connections = [Connection(host.limits, client) for client in ("a", "a", "a", "b")]
+            for connection in connections:
+                await host.receive(connection, message)
+            answers = [json.loads(connection.take()) for connection in connections]
+            for connection in connections:
+                connection.leave()
+            host.close()
+            return answers
+
+    answers = asyncio.run(study())
+    assert [answer["type"] for answer in answers] == ["line", "line", "refused", "line"]
+    assert "2 lines of play open already" in answers[2]["message"]
+
+
+def test_a_token_said_often_is_looked_up_once(tmp_path):
+    with TestClient(create_app(tmp_path), base_url="http://localhost") as client:
+        token = client.post("/api/tables", json=TABLE).json()["watch"]
+        assert len(client.post("/api/tables/mine", json={"tokens": [token] * 100}).json()) == 1
+
+
+def test_tables_at_which_nobody_has_moved_go_after_a_day(tmp_path):
+    people = [Chair("a"), Chair("b")]
+    with Tables(tmp_path) as tables:
+        unplayed, played, new = (tables.create("briskola", people, seed=5) for _ in range(3))
+        played.table.play(0, played.table.position(0)["moves"][0]["text"])
+        for made, later in ((unplayed, 0), (played, 3600)):
+            path = made.table.file.path
+            lines = path.read_text().splitlines()
+            header = json.loads(lines[0])
+            header["made"] = "2026-01-01T00:00:00Z"
+            path.write_text("\n".join([json.dumps(header), *lines[1:], ""]))
+            os.utime(path, (1767225600 + later,) * 2)  # that moment, or an hour after it
+        assert tables.remove_old(1e9, 1.0) == 1
+        assert tables.place(unplayed.seats[0]) is None
+        assert tables.place(played.seats[0]) is not None
+        assert tables.place(new.seats[0]) is not None
+
+
+def test_when_there_are_too_many_tables_the_oldest_unplayed_ones_make_room(tmp_path):
+    people = [Chair("a"), Chair("b")]
+    with Tables(tmp_path, most=2) as tables:
+        old, new = (tables.create("briskola", people, seed=5) for _ in range(2))
+        with pytest.raises(Unsupported, match="2 tables already"):
+            tables.create("briskola", people)
+        tables.make_room()  # somebody may still be sitting down there
+        assert len(tables) == 2
+        os.utime(old.table.file.path, (time.time() - 3600,) * 2)
+        tables.make_room([old.table.name])  # nor where somebody is
+        assert len(tables) == 2
+        tables.make_room()
+        assert tables.place(old.seats[0]) is None
+        assert tables.place(new.seats[0]) is not None
+        tables.create("briskola", people)
+
+
+# --- the garbage collector ---
+
+
+def test_compiled_code_is_kept_out_of_the_garbage_collectors_rounds(monkeypatch):
+    """With all of it in its rounds nobody was answered for a third of a second, every now and then."""
+    loaded = [0.0]
+    monkeypatch.setattr(server.kernel, "seconds_compiling", lambda: loaded[0])
+    frozen = []
+    try:
+        heap = server.Heap()
+        frozen.append(gc.get_freeze_count() > 1000)
+        for seconds in (0.0, 1.0, 2.0, 2.0, 2.0):  # two entries are loaded
+            loaded[0] = seconds
+            gc.unfreeze()
+            heap.look()
+            frozen.append(gc.get_freeze_count() > 1000)
+    finally:
+        gc.unfreeze()
+    assert frozen == [True, False, False, False, True, False]
