@@ -39,8 +39,9 @@ class Attacker:
             await asyncio.sleep(PAUSE)
 
     def http(self) -> httpx.AsyncClient:
-        transport = httpx.AsyncHTTPTransport(local_address=self.own)
-        return httpx.AsyncClient(transport=transport, timeout=30, base_url=f"http://{self.server}")
+        transport = httpx.AsyncHTTPTransport(local_address=self.own, verify=False, trust_env=False)
+        address = f"http://{self.server}"
+        return httpx.AsyncClient(transport=transport, timeout=30, trust_env=False, base_url=address)
 
     def socket(self):
         address = f"ws://{self.server}/socket"

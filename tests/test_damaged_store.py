@@ -427,16 +427,18 @@ def test_without_its_log_a_store_is_read_with_a_warning_and_not_written(tmp_path
     log.unlink()
     before = files(tmp_path)
     says = (
-        r"results\.db was not closed, and results\.db-wal, which holds its newest batches, is missing; "
+        r"results\.db was not closed, and results\.db-wal, which may hold its newest batches, is missing; "
         r"copy it along"
     )
     for _ in range(2):
-        with pytest.raises(InputError, match=f"{says}; or, if it is gone for good, make an empty file"):
+        with pytest.raises(InputError, match=f"{says}. If it is gone for good, or another program"):
             Store(path)
         for words in (("replay", path), ("export", path, path.with_suffix(".csv"))):
             done = call(*words)
             assert done.returncode == 0
-            assert "results.db-wal, which holds its newest batches, is missing; copy it along" in done.stderr
+            assert (
+                "results.db-wal, which may hold its newest batches, is missing; copy it along" in done.stderr
+            )
         assert 20 <= len(path.with_suffix(".csv").read_text().splitlines()) // 4 < 30
         path.with_suffix(".csv").unlink()
         done = call("match", "briskola", *MATCH.agents, "--games", 80, "--seed", 1, "--store", path)

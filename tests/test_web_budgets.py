@@ -27,6 +27,7 @@ from kibitz.web.limits import Buckets, Limits, client_of
 from kibitz.web.pool import FairPool
 from kibitz.web.server import BoundedLog, Gate
 from kibitz.web.tables import Chair, Tables
+from kibitz.web.worker import Process, Threads, Work
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
 WebSocketDisconnect = pytest.importorskip("starlette.websockets").WebSocketDisconnect
@@ -244,28 +245,52 @@ def test_the_log_is_bounded(caplog):
     assert not log.filter(late)
 
 
-# --- threads ---
+# --- places at the worker ---
+
+
+def in_a_pool(places, test, **options):
+    """Run a coroutine with a pool of so many places at threads of this process."""
+
+    async def run():
+        worker = Threads(places)
+        pool = FairPool(worker, places, **options)
+        try:
+            await asyncio.wait_for(test(pool), PATIENCE)
+        finally:
+            pool.close()
+            worker.close()
+
+    asyncio.run(run())
+
+
+def asked(pool, client, function, *given, can_stop=False):
+    return asyncio.ensure_future(pool.run(client, Work(function, given), PATIENCE, can_stop))
 
 
 def test_who_has_used_least_is_served_first():
-    pool, order, release = FairPool(2, "test"), [], threading.Event()
-    blocking = [pool.submit(name, lambda: release.wait(PATIENCE), can_stop=True) for name in ("a", "b")]
-    rest = [pool.submit("a", lambda n=n: order.append(f"a{n}"), can_stop=True) for n in range(5)]
-    time.sleep(0.1)
-    assert not pool.others_wait("a")  # b has a thread
-    rest.append(pool.submit("c", lambda: order.append("c")))
-    assert pool.others_wait("a")
-    assert not pool.others_wait("c")
-    release.set()
-    for future in (*blocking, *rest):
-        future.result(PATIENCE)
-    assert order[0] == "c"
-    pool.close()
-    assert pool.submit("a", lambda: None).cancelled()
+    order, release = [], threading.Event()
+
+    async def test(pool):
+        blocking = [asked(pool, name, release.wait, PATIENCE, can_stop=True) for name in ("a", "b")]
+        rest = [asked(pool, "a", order.append, f"a{n}", can_stop=True) for n in range(5)]
+        await asyncio.sleep(0.1)
+        assert not pool.others_wait("a")  # b has a place
+        rest.append(asked(pool, "c", order.append, "c"))
+        await asyncio.sleep(0)
+        assert pool.others_wait("a")
+        assert not pool.others_wait("c")
+        release.set()
+        await asyncio.gather(*blocking, *rest)
+        assert order[0] == "c"
+        pool.close()
+        with pytest.raises(asyncio.CancelledError):
+            await pool.run("a", Work(print), 1.0)
+
+    in_a_pool(2, test)
 
 
-def test_work_that_cannot_be_stopped_has_one_thread_a_client():
-    pool, running, most = FairPool(4, "test"), [], []
+def test_work_that_cannot_be_stopped_has_one_place_a_client():
+    running, most = [], []
 
     def work():
         running.append(1)
@@ -273,38 +298,47 @@ def test_work_that_cannot_be_stopped_has_one_thread_a_client():
         time.sleep(0.05)
         running.pop()
 
-    futures = [pool.submit("a", work) for _ in range(6)]
-    quick = time.monotonic()
-    pool.submit("b", lambda: None).result(PATIENCE)
-    assert time.monotonic() - quick < 0.05
-    for future in futures:
-        future.result(PATIENCE)
-    assert max(most) == 1
-    pool.close()
+    async def test(pool):
+        futures = [asked(pool, "a", work) for _ in range(6)]
+        quick = time.monotonic()
+        await asked(pool, "b", int)
+        assert time.monotonic() - quick < 0.05
+        await asyncio.gather(*futures)
+        assert max(most) == 1
+
+    in_a_pool(4, test)
 
 
 def test_a_client_cannot_fill_the_queue():
-    pool, release = FairPool(1, "test", most_waiting=3), threading.Event()
-    futures = [pool.submit("a", lambda: release.wait(PATIENCE))]
-    time.sleep(0.1)
-    futures += [pool.submit("a", lambda: None) for _ in range(3)]
-    with pytest.raises(Unsupported, match="3 things are being worked on for you already"):
-        pool.submit("a", lambda: None)
-    futures.append(pool.submit("b", lambda: None))
-    futures[1].cancel()  # what is not wanted any more makes room
-    futures.append(pool.submit("a", lambda: None))
-    release.set()
-    assert [future.cancelled() or future.result(PATIENCE) for future in futures[1:]]
-    assert not pool._waiting
-    pool.close()
+    release = threading.Event()
+
+    async def test(pool):
+        futures = [asked(pool, "a", release.wait, PATIENCE)]
+        await asyncio.sleep(0)
+        futures += [asked(pool, "a", str) for _ in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(Unsupported, match="3 things are being worked on for you already"):
+            await asked(pool, "a", str)
+        futures.append(asked(pool, "b", str))
+        futures[1].cancel()  # what is not wanted any more makes room
+        await asyncio.sleep(0)
+        futures.append(asked(pool, "a", str))
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.wait(futures)
+        assert [future.cancelled() or future.result() for future in futures] == [True, True, "", "", "", ""]
+        assert not pool._waiting
+
+    in_a_pool(1, test, most_waiting=3)
 
 
-def test_one_client_does_not_hold_up_anothers_answer():
+@pytest.mark.parametrize("worker", [Threads, Process])
+def test_one_client_does_not_hold_up_anothers_answer(worker):
     """All threads are taken by long searches of one client, or of several; a newcomer waits no second."""
     view = deal(games.load("briskola"), 7).view()
 
     async def wait_for_an_answer(hostile):
-        thinker = thinking.Thinker(Limits(threads=2, fair_seconds=0.2))
+        thinker = thinking.Thinker(Limits(threads=2, fair_seconds=0.2), worker(6))
         await thinker.search("warm", 5.0, thinking.Slice("ismcts:100", 1), view, 1)
         searches = [
             asyncio.create_task(thinker.search(name, 600.0, thinking.Slice("ismcts:time=9m", 1), view, 1))
@@ -317,6 +351,7 @@ def test_one_client_does_not_hold_up_anothers_answer():
         for search in searches:
             search.cancel()
         thinker.close()
+        await thinker.worker.ended()
         return waited
 
     assert asyncio.run(wait_for_an_answer(["a"] * 8)) < 1.0

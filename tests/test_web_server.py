@@ -24,10 +24,11 @@ from starlette.websockets import WebSocketDisconnect  # noqa: E402
 from kibitz import games  # noqa: E402
 from kibitz.position import deal  # noqa: E402
 from kibitz.search.advice import Advice, Row  # noqa: E402
-from kibitz.web import messages, thinking  # noqa: E402
+from kibitz.web import messages, thinking, worker  # noqa: E402
 from kibitz.web.app import create_app  # noqa: E402
 from kibitz.web.limits import Limits  # noqa: E402
 from kibitz.web.tables import Chair, Table  # noqa: E402
+from kibitz.web.worker import Work  # noqa: E402
 from tests.test_web_tables import GAMES, played_on, redealt  # noqa: E402
 
 QUICK = Limits(window_seconds=0.02, pace_seconds=0.0, messages_a_second=1e6, burst=10**6, advice_seconds=0.2)
@@ -263,7 +264,7 @@ def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("game", ["briskola", "tichu", "bridge"])
-def test_the_bytes_sent_do_not_depend_on_hidden_cards(game, tmp_path):
+def test_the_bytes_sent_do_not_depend_on_hidden_cards(game, tmp_path, monkeypatch):
     """Two truths that a seat cannot tell apart, played on alike: the captured traffic is the same."""
     chairs = [Chair(f"P{seat}") for seat in range(games.load(game).seats)]
     seed, twin, moves = next(found for seed in range(50) if (found := two_truths(game, seed, chairs)))
@@ -273,7 +274,7 @@ def test_the_bytes_sent_do_not_depend_on_hidden_cards(game, tmp_path):
             fresh = Table("", game, seed, chairs)
             if number == 1:
                 fresh.state.array[:] = twin.array
-            client.app.state.host.tables.table = lambda name, fresh=fresh: fresh
+            monkeypatch.setattr("kibitz.web.hosting.read_table", lambda folder, name, fresh=fresh: fresh)
             made = new_table(client, game)
             seats = [Seat(client, token) for token in made["seats"].values()]
             for move in moves[number]:
@@ -428,13 +429,13 @@ def test_a_search_that_nobody_wants_any_more_is_stopped(caplog):
         while player._agent is None:
             await asyncio.sleep(0.01)
         task.cancel()
-        await asyncio.wrap_future(thinker._for_moves.submit("", lambda: None))  # there is but one thread
+        await thinker._for_moves.run("", Work(str), 30.0)  # there is but one place
         advising = asyncio.create_task(
             anext(thinking.Thought(thinker, "", "ismcts:time=9m", view, 1).go_on())
         )
         await asyncio.sleep(0.1)
         advising.cancel()
-        await asyncio.wrap_future(thinker._for_advice.submit("", lambda: None))
+        await thinker._for_advice.run("", Work(str), 30.0)
         thinker.close()
 
     async def limited():
@@ -457,7 +458,7 @@ def test_a_search_that_nobody_wants_any_more_is_stopped(caplog):
 
 def test_compiling_does_not_count_as_thinking():
     heard = []
-    compiling = thinking._Compiling()
+    compiling = worker._Compiling()
     compiling._report = lambda *told: heard.append(told)
     before = compiling.seconds()
     compiling._hear("a game", 1, 3.0, False)

@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,11 +31,16 @@ LIMITS = Limits(window_seconds=0.0, pace_seconds=0.0, unsent=10**9, advice_secon
 SCHEMA = json.loads(Path(messages.__file__).with_name("protocol.json").read_text())
 
 
+READ_TABLE = "kibitz.web.hosting.read_table"
+
+
 @contextlib.asynccontextmanager
-async def hosting(folder):
+async def hosting(folder, table=None):
+    """A host; if a table is given, it is the one that is read, whichever is asked for."""
     host = Host(Tables(folder), LIMITS)
     try:
-        yield host
+        with mock.patch(READ_TABLE, return_value=table) if table else contextlib.nullcontext():
+            yield host
     finally:
         host.close()
 
@@ -90,9 +96,8 @@ async def traffic(folder, game, seed, twin, moves, seat):
     fresh = Table("0123456789abcdef", game, seed, chairs)
     if twin is not None:
         fresh.state.array[:] = twin.array
-    async with hosting(folder) as host:
+    async with hosting(folder, fresh) as host:
         made = host.tables.create(game, chairs, seed)
-        host.tables.table = lambda name: fresh
         assert isinstance(made, NewTable)
         clients = {s: await Client(host, token).join() for s, token in made.seats.items()}
         clients[WATCHER] = await Client(host, made.watch).join()
@@ -188,9 +193,9 @@ async def bridge_table(folder, people_at, hands=None, start=None):
         if hands is not None:
             table.state.record.hands[:] = hands
         table.tasks = list
-        host.tables.table = lambda name: table
-        clients = {seat: await Client(host, token).join() for seat, token in made.seats.items()}
-        clients[WATCHER] = await Client(host, made.watch).join()
+        with mock.patch(READ_TABLE, return_value=table):
+            clients = {seat: await Client(host, token).join() for seat, token in made.seats.items()}
+            clients[WATCHER] = await Client(host, made.watch).join()
         yield host, table, clients
         for client in clients.values():
             client.connection.leave()
@@ -418,7 +423,7 @@ def test_people_answer_a_claim_by_themselves(tmp_path):
 # --- the time that a move takes ---
 
 
-def test_a_forced_move_takes_as_long_as_free_ones(tmp_path):
+def test_a_forced_move_takes_as_long_as_free_ones(tmp_path, monkeypatch):
     """A move without a choice was made at once, a free one took as long as the agent thought."""
     early, late = 0.01, 0.05
 
@@ -433,7 +438,7 @@ def test_a_forced_move_takes_as_long_as_free_ones(tmp_path):
         async with hosting(tmp_path) as host:
             host.thinker.choose = choose
             table = host.tables.create("bridge", chairs, 8).table
-            host.tables.table = lambda name: table
+            monkeypatch.setattr(READ_TABLE, lambda *_: table)
             forced, free, last = [], [], time.perf_counter()
             play = table.play
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 _LONGEST_QUOTE = 60
 _MOST_NAMES = 60
@@ -39,6 +40,17 @@ class KibitzError(Exception):
     """Anything that Kibitz refuses to do, with the reason."""
 
     exit_code = 3
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Processes send errors to each other, and not every one is made from its message."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[KibitzError], given: tuple[Any, ...], known: dict[str, Any]) -> KibitzError:
+    error = kind.__new__(kind, *given)
+    error.args = given
+    vars(error).update(known)
+    return error
 
 
 class UsageError(KibitzError):

@@ -65,6 +65,10 @@ class _Position:
         self.array = np.zeros(1, game.state) if array is None else array
         self.record: Any = self.array.view(_as_records(self.array.dtype))[0]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Worker processes get positions: the record is looked at anew there."""
+        return type(self), (self.game, self.array)
+
     def key(self) -> bytes:
         """What the position consists of, for comparing: all fields, without the gaps between."""
         return b"".join(self.array[name].tobytes() for name in self.array.dtype.names or ())
@@ -176,6 +180,9 @@ class View(_Position):
         _Position.__init__(view, game, array)
         view.seat, view.is_open = seat, is_open
         return view
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return View.over, (self.game, self.seat, self.array, self.is_open)
 
     def world(self, seed: int) -> State:
         """A random truth that agrees with the view."""

@@ -174,13 +174,13 @@ class StoreFile:
         self._check(found)
         if is_lost:
             lacks = (
-                f"{self.path} was not closed, and {self._log.name}, which holds its newest batches, is "
+                f"{self.path} was not closed, and {self._log.name}, which may hold its newest batches, is "
                 f"missing; copy it along"
             )
             if not self.read_only:
                 raise InputError(
-                    f"{lacks}; or, if it is gone for good, make an empty file of that name to play these "
-                    f"batches again"
+                    f"{lacks}. If it is gone for good, or another program such as sqlite3 has copied it into "
+                    f"the store, make an empty file of that name: what is not in the store is played again"
                 )
             self.incomplete = lacks
         elif self._without_log and self._log.is_file() and self._log.stat().st_size:

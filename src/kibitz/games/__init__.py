@@ -15,6 +15,8 @@ import importlib
 import importlib.util
 import re
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,19 @@ def make_known(file: str) -> str:
     load(file)
     _served[name] = str(Path(file).resolve())
     return name
+
+
+def known_files() -> dict[str, str]:
+    """Name → path of files that a person has made known by a name, for worker processes."""
+    return dict(_served)
+
+
+def inherit(files: Mapping[str, str]) -> None:
+    """Know the files in a worker process that its parent knows, as far as they may run still."""
+    _served.update(files)
+    for name in files:
+        with suppress(InputError):  # whoever asks for it is told
+            game_class(name)
 
 
 def parameters(cls: Any) -> dict[str, specs.Option]:

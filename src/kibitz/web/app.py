@@ -27,11 +27,11 @@ from starlette.requests import ClientDisconnect
 
 from kibitz import games
 from kibitz.errors import KibitzError
-from kibitz.web import lines, messages
+from kibitz.web import laboratory, messages
 from kibitz.web.hosting import Connection, Host, refusal
-from kibitz.web.laboratory import Laboratory, examples, picture, steps
 from kibitz.web.limits import Bucket, Buckets, Limits, client_of
 from kibitz.web.tables import Chair, Tables
+from kibitz.web.worker import Worker
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
@@ -154,11 +154,16 @@ class Guard:
 
 
 def create_app(
-    folder: Path, limits: Limits | None = None, hosts: tuple[str, ...] = (), store: Path | None = None
+    folder: Path,
+    limits: Limits | None = None,
+    hosts: tuple[str, ...] = (),
+    store: Path | None = None,
+    worker: Callable[[Limits], Worker] | None = None,
 ) -> FastAPI:
     """The application over the tables of a folder; `hosts` are further names under which it is served.
 
-    The laboratory shows the experiments of `store`, if one is given.
+    The laboratory shows the experiments of `store`, if one is given. `worker` makes what searches and parsers
+    run in: threads of this process, if not said.
     """
     limits = limits or Limits()
     tables = Tables(folder, limits.tables)
@@ -167,11 +172,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.host = Host(tables, limits)
+        app.state.host = Host(tables, limits, worker(limits) if worker else None)
         keeping = asyncio.create_task(app.state.host.keep_house())
         yield
         keeping.cancel()
         app.state.host.close()
+        await app.state.host.thinker.worker.ended()
 
     # The pages that FastAPI makes of itself load scripts from elsewhere.
     app = FastAPI(title="Kibitz", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
@@ -196,8 +202,8 @@ def create_app(
         return found
 
     @app.get("/api/games")
-    async def list_games(request: Request) -> list[dict[str, Any]]:
-        return await aside(request, _games)
+    async def list_games() -> list[dict[str, Any]]:
+        return await asyncio.to_thread(_games)
 
     @app.get("/api/protocol")
     def protocol() -> FileResponse:
@@ -219,17 +225,7 @@ def create_app(
     @app.post("/api/lines")
     async def find_lines(request: Request) -> Response:
         pasted = await _body(request, messages.TextPasted)
-        notation, found = await aside(request, lines.read, pasted.text)
-        shown = [
-            messages.LineFound(
-                title=each.title,
-                game=each.line.game,
-                start=messages.start_shown(each.line.start),
-                moves=[each.line.text(ply) for ply in range(len(each.line.moves))],
-            )
-            for each in found
-        ]
-        return _json(messages.LinesFound(notation=notation, lines=shown))
+        return _json(await aside(request, messages.lines_in, pasted.text))
 
     @app.post("/api/tables/mine")
     async def own_tables(request: Request) -> list[dict[str, Any]]:
@@ -237,31 +233,29 @@ def create_app(
         shown = await app.state.host.tables_of(_client(request.scope), kept.tokens)
         return [each.model_dump() for each in shown]
 
-    laboratory = Laboratory(store)
-
     @app.get("/api/experiments")
     async def list_experiments(request: Request) -> Any:
-        return await aside(request, laboratory.experiments)
+        return await aside(request, laboratory.experiments, store)
 
     @app.get("/api/experiments/{name}")
     async def show_experiment(name: str, request: Request) -> Any:
-        return await aside(request, laboratory.experiment, name)
+        return await aside(request, laboratory.experiment, store, name)
 
     @app.get("/api/experiments/{name}/{number}.svg")
     async def show_figure(name: str, number: int, request: Request) -> Response:
-        return _svg(await aside(request, laboratory.figure, name, number))
+        return _svg(await aside(request, laboratory.figure, store, name, number))
 
     @app.get("/api/trees")
     async def list_trees(request: Request) -> Any:
-        return await aside(request, examples)
+        return await aside(request, laboratory.examples)
 
     @app.get("/api/trees/{name}/{algorithm}")
     async def show_tree(name: str, algorithm: str, request: Request) -> Any:
-        return await aside(request, steps, name, algorithm)
+        return await aside(request, laboratory.steps, name, algorithm)
 
     @app.get("/api/trees/{name}/{algorithm}/{step}.svg")
     async def show_step(name: str, algorithm: str, step: int, request: Request) -> Response:
-        return _svg(await aside(request, picture, name, algorithm, step))
+        return _svg(await aside(request, laboratory.picture, name, algorithm, step))
 
     @app.websocket("/socket")
     async def socket(websocket: WebSocket) -> None:

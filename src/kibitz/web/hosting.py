@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from kibitz import __version__, kernel
+from kibitz import __version__
 from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported
 from kibitz.games.bridge.claims import Claim
 from kibitz.rng import derive
@@ -30,15 +30,22 @@ from kibitz.web.studying import Study, strongest
 from kibitz.web.tables import (
     WATCHER,
     Chair,
+    Glance,
     NewTable,
+    Place,
     Start,
     Table,
     Tables,
     Task,
     Wish,
     check_agent,
+    glance,
+    look_at,
+    new_table,
+    read_table,
 )
 from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
+from kibitz.web.worker import Worker
 
 _log = logging.getLogger(__name__)
 
@@ -285,15 +292,14 @@ class Session:
         table = self.table
         claim = Claim(table.seen_by(wish.seat), wish.tricks, seed=derive(len(table.moves), wish.seat))
         try:
-            good = await self.host.thinker.aside(self.client, claim.holds)
+            thinker, seconds = self.host.thinker, self.host.limits.thinking_seconds
+            good = await thinker.aside(self.client, claim.holds, seconds=seconds)
             if table.wish is wish:
                 table.agents_answer(good)
         except Exception:  # no solver, or the disk is full: the table must not wait for ever
             _log.exception("a claim at table %s cannot be judged; the agents refuse it", table.name)
             if table.wish is wish:
                 table.agents_answer(False)
-        finally:
-            claim.stop()
         self._judging = None
         self.changed()
 
@@ -362,14 +368,14 @@ class Session:
             move = legal[0]
             await asyncio.sleep(max(at_least, self.host.pace.draw(*decision)))
         else:
-            began, compiled = time.perf_counter(), kernel.seconds_compiling()
+            began, compiled = time.perf_counter(), self.host.thinker.worker.compiling()
             player = Player(task.agent, self.table.rules, task.seat)
             labels = self.table.labels[task.seat]
             given = (player, task.view, task.seed, labels, in_window)
             thinking = self.host.thinker.choose(self.client, *given)
             move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
             taken = min(time.perf_counter() - began, self.host.limits.thinking_seconds)
-            if not in_window and kernel.seconds_compiling() == compiled:  # compiling is not thinking
+            if not in_window and self.host.thinker.worker.compiling() == compiled:  # that is no thinking
                 self.host.pace.note(*decision, taken)
         while self.table.wish is not None:  # agents wait for what people agree on
             await self._change()
@@ -385,9 +391,9 @@ class Session:
 class Host:
     """All tables that are in use."""
 
-    def __init__(self, tables: Tables, limits: Limits) -> None:
+    def __init__(self, tables: Tables, limits: Limits, worker: Worker | None = None) -> None:
         self.tables, self.limits = tables, limits
-        self.thinker = Thinker(limits)
+        self.thinker = Thinker(limits, worker)
         self.pace = Pace()
         self._sessions: dict[str, Session] = {}
         self._made: Counter[str] = Counter()  # tables of the day, by client
@@ -410,8 +416,10 @@ class Host:
             raise Unsupported(f"{enough} tables in a day are enough for one client; play on at them")
         self._made[client] += 1
         try:
-            given = (game, chairs, seed, start, moves, undo, list(self._sessions))
-            return await self.thinker.aside(client, self.tables.create, *given)
+            if len(self.tables) >= self.tables.most:
+                await asyncio.to_thread(self.tables.make_room, list(self._sessions))
+            given = (game, chairs, seed, start, moves, undo)
+            return self.tables.keep(await self.thinker.aside(client, new_table, *given))
         except BaseException:
             self._made[client] -= 1
             raise
@@ -433,7 +441,9 @@ class Host:
         while name not in self._sessions:
             if name not in self._loading:
                 self._loading[name] = asyncio.ensure_future(
-                    self.thinker.aside(client, self.tables.table, name, seconds=self.limits.record_seconds)
+                    self.thinker.aside(
+                        client, read_table, self.tables.folder, name, seconds=self.limits.record_seconds
+                    )
                 )
             try:
                 table = await self._loading[name]
@@ -456,28 +466,26 @@ class Host:
                 continue
             session = self._sessions.get(place.table)
             try:
-                table = session.table if session else await self._look(client, place.table)
+                seen = glance(session.table, place.observer) if session else await self._look(client, place)
             except KibitzError:
                 continue
-            position = table.position(place.observer)
+            here = session.connected if session else (lambda _: 0)
             found.append(
                 messages.TableShown(
                     token=token,
-                    table=table.name,
-                    game=table.game,
+                    table=place.table,
+                    game=seen.game,
                     seat=None if place.observer == WATCHER else place.observer,
-                    chairs=session.chairs_shown()
-                    if session
-                    else [messages.chair_shown(chair, 0) for chair in table.chairs],
-                    over=position["over"],
-                    your_turn=position["turn"] == place.observer and place.observer != WATCHER,
+                    chairs=[messages.chair_shown(each, here(seat)) for seat, each in enumerate(seen.chairs)],
+                    over=seen.over,
+                    your_turn=seen.turn == place.observer and place.observer != WATCHER,
                 )
             )
         return found
 
-    async def _look(self, client: str, name: str) -> Table:
-        seconds = self.limits.record_seconds
-        return await self.thinker.aside(client, self.tables.table, name, True, seconds=seconds)
+    async def _look(self, client: str, place: Place) -> Glance:
+        given = (self.tables.folder, place.table, place.observer)
+        return await self.thinker.aside(client, look_at, *given, seconds=self.limits.record_seconds)
 
     def close(self) -> None:
         """End everything; the tables are on disk."""

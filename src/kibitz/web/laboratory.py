@@ -7,7 +7,7 @@ needs a script or a style but ours. Nothing can be started from here, and no fil
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,26 @@ class Laboratory:
                 (result,) = results(store, [name])
                 self._known[name] = (progress["games"], result)
         return progress, result
+
+
+@cache
+def _laboratory(store: Path | None) -> Laboratory:
+    return Laboratory(store)
+
+
+def experiments(store: Path | None) -> list[dict[str, Any]]:
+    """All experiments of a store with their progress."""
+    return _laboratory(store).experiments()
+
+
+def experiment(store: Path | None, name: str) -> dict[str, Any]:
+    """Everything that is known of one experiment so far."""
+    return _laboratory(store).experiment(name)
+
+
+def figure(store: Path | None, name: str, number: int) -> str:
+    """A figure of an experiment, as SVG."""
+    return _laboratory(store).figure(name, number)
 
 
 # --- trees -------------------------------------------------------------------------------------------

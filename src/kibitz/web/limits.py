@@ -7,6 +7,7 @@ says about addresses is believed only if `kibitz serve --proxy` names the proxy.
 from __future__ import annotations
 
 import ipaddress
+import os
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -68,23 +69,23 @@ class Limits:
     pace_seconds: float = 0.3
     """An agent's move takes at least so long; one that has no choice takes longer if others do."""
     thinking_seconds: float = 15.0
-    """For a move of an agent, while nobody else waits for a thread."""
+    """For a move of an agent, while nobody else waits for a place."""
     advice_seconds: float = 10.0
-    """For advice, while nobody else waits for a thread."""
+    """For advice, while nobody else waits for a place."""
     review_seconds: float = 1.0
     """For every decision of a game that is reviewed."""
     fair_seconds: float = 0.4
-    """A search that has had so long ends, with what it has found, when another client waits for a thread."""
+    """A search that has had so long ends, with what it has found, when another client waits for a place."""
     parse_seconds: float = 2.0
     """For reading a pasted text or a line of play, such as 100 boards; then the parser is stopped."""
     record_seconds: float = 5.0
     """For reading what was played at a table here: 4,700 moves of Tichu take two seconds."""
     threads: int = 0
-    """For moves, for answers in a pause, and for advice, studies and parsing: so many each. 0: as many as the
-    machine has cores, but from 2 to 4. More would only keep the event loop from answering.
+    """Places at the worker process for moves, as many for answers in a pause, and as many for advice, studies
+    and parsing. 0: as many as the machine has cores, but from 2 to 4.
     """
     waiting_a_client: int = 50
-    """Pieces of advice, study and parsing of one client that may wait for a thread."""
+    """Pieces of advice, study and parsing of one client that may wait for a place."""
 
     # --- Tables and studies ---
     tables: int = 10_000
@@ -99,6 +100,11 @@ class Limits:
     """A table at which nothing has happened for so long is removed."""
     unplayed_days: float = 1.0
     """So is one at which nobody has ever moved; if there are too many tables, the oldest of these go."""
+
+    @property
+    def places(self) -> int:
+        """How many moves are thought about at the same time; as many answers, and pieces of advice."""
+        return self.threads or min(4, max(2, os.cpu_count() or 2))
 
 
 AGENTS = {

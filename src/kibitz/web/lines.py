@@ -16,7 +16,7 @@ import importlib
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -40,6 +40,8 @@ from kibitz.web.thinking import merged_row
 importlib.import_module("endplay.types")
 
 MOST_MOVES = 1000
+MOST_BOARDS = 500
+"""In a pasted text."""
 LONGEST_POSITION = 4000
 """Characters: a board of Bridge with its auction and what was said about it."""
 LARGEST_DEAL = 1_000_000
@@ -91,6 +93,15 @@ class Line:
             self._settle(after)
             self.states.append(after)
             state = after
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: all positions in one piece."""
+        return {**vars(self), "states": np.concatenate([state.array for state in self.states])}
+
+    def __setstate__(self, known: dict[str, Any]) -> None:
+        vars(self).update(known)
+        positions = known["states"]
+        self.states = [State(self.rules, positions[i : i + 1]) for i in range(len(positions))]
 
     def _settle(self, state: State) -> None:
         """Deal what is to be dealt, as it was."""
@@ -183,17 +194,15 @@ class World:
     unit: str
 
 
-def sampled_worlds(view: View, count: int, seed: int) -> Iterator[World]:
-    """Worlds that agree with what a seat sees; a solver or a short search values the moves in them."""
-    for number in range(count):
-        world = view.world(derive(seed, number))
-        open_picture = str(world.open_view(view.seat))
-        if "exact_values" not in view.game.defaulted:
-            yield World(open_picture, exact(world), "tricks")
-            continue
-        agent = make_known_agent(_IN_A_WORLD, view.game)
-        advice = agent.advise(world.open_view(view.seat), derive(seed, number, 1))
-        yield World(open_picture, [row.value for row in advice.rows], advice.unit)
+def sampled_world(view: View, number: int, seed: int) -> World:
+    """A world that agrees with what a seat sees; a solver or a short search values the moves in it."""
+    world = view.world(derive(seed, number))
+    open_picture = str(world.open_view(view.seat))
+    if "exact_values" not in view.game.defaulted:
+        return World(open_picture, exact(world), "tricks")
+    agent = make_known_agent(_IN_A_WORLD, view.game)
+    advice = agent.advise(world.open_view(view.seat), derive(seed, number, 1))
+    return World(open_picture, [row.value for row in advice.rows], advice.unit)
 
 
 def exact(state: State) -> list[float]:
@@ -336,6 +345,8 @@ def read(text: str) -> tuple[str, list[Found]]:
     boards = files.read(stripped, ".lin" if is_lin else ".pbn")
     if not boards:
         raise ParseError("there is no board in it")
+    if len(boards) > MOST_BOARDS:
+        raise ParseError(f"there are {len(boards)} boards in it; paste at most {MOST_BOARDS} at once")
     found, trouble = [], None
     for number, board in enumerate(boards, 1):
         check()

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from kibitz.errors import InputError, quoted
 from kibitz.position import State, View
 from kibitz.search.advice import Advice
+from kibitz.web import lines
 from kibitz.web.limits import Limits
 from kibitz.web.lines import (
     LARGEST_DEAL,
@@ -665,6 +666,21 @@ def line_shown(line: Line, chairs: list[str]) -> LineShown:
         auction=None if told is None else AuctionShown(**told),
         texts=texts(line, chairs),
     )
+
+
+def lines_in(text: str) -> LinesFound:
+    """The lines of play that a pasted text holds."""
+    notation, found = lines.read(text)
+    shown = [
+        LineFound(
+            title=each.title,
+            game=each.line.game,
+            start=start_shown(each.line.start),
+            moves=[each.line.text(ply) for ply in range(len(each.line.moves))],
+        )
+        for each in found
+    ]
+    return LinesFound(notation=notation, lines=shown)
 
 
 def view_of(line: Line, ply: int, seat: int | None) -> View:

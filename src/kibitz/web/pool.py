@@ -1,27 +1,28 @@
-"""Threads that many clients share fairly: whoever has used them least is served first.
+"""Clients share a worker fairly: whoever has used it least is served first.
 
-Searches release the GIL, so threads are enough. A piece of work runs until it ends: nothing here interrupts
-it. So that one client cannot hold up another, whoever runs a search asks `others_wait` now and then and stops
-it when it has had its share; work that cannot be stopped must be short, and a client has one thread for it.
+Nothing here interrupts work by force, but for what neither ends nor stops. So that one client cannot hold up
+another, a search that has had its share is stopped, and answers with what it has found, when another client
+waits; work that cannot be stopped must be short, and a client has one place for it.
 """
 
 from __future__ import annotations
 
-import os
-import threading
+import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from kibitz.errors import Unsupported
+from kibitz.web.worker import Job, Work, Worker
 
-_Result = TypeVar("_Result")
 _HALF_LIFE = 30.0  # seconds after which used time counts half
-_NICENESS = 10  # the event loop, which answers everybody, goes first
+_LOOK = 0.05  # seconds between two looks at the clock
+_GRACE = 1.0  # seconds in which work that was stopped has to answer
+_STUCK = 20.0  # seconds after which the worker is replaced that does not come back from it
+_REMEMBERED = 10_000  # clients
 
 
 @dataclass(eq=False)
@@ -29,82 +30,101 @@ class _Piece:
     """Work that a client waits for."""
 
     client: str
+    work: Work
+    seconds: float
     can_stop: bool
-    work: Callable[[], Any]
-    future: Future[Any]
+    future: asyncio.Future[Any]
+    job: Job | None = None
+    over: float | None = None
+    """How long it had worked when it was stopped, or had to end."""
 
 
 class FairPool:
-    """Some threads, and a queue for every client.
+    """Some places at a worker, and a queue for every client. All of it belongs to one event loop.
 
-    >>> pool = FairPool(2, "example")
-    >>> pool.submit("ann", lambda: 6 * 7).result()
-    42
-    >>> pool.close()
+    >>> from kibitz.web.worker import Threads
+    >>> async def example():
+    ...     pool = FairPool(Threads(2), places=2)
+    ...     return await pool.run("ann", Work(max, (6, 7)), seconds=1.0)
+    >>> asyncio.run(example())
+    7
     """
 
-    def __init__(self, threads: int, name: str, most_waiting: int = 1_000_000) -> None:
-        self._threads, self._most_waiting = threads, most_waiting
-        self._changed = threading.Condition()
+    def __init__(
+        self, worker: Worker, places: int, most_waiting: int = 1_000_000, fair_seconds: float = 1.0
+    ) -> None:
+        self._worker, self._places = worker, places
+        self._most_waiting, self._fair_seconds = most_waiting, fair_seconds
         self._waiting: dict[str, deque[_Piece]] = {}
-        self._running: Counter[str] = Counter()
-        self._bound: Counter[str] = Counter()  # pieces that cannot be stopped, running
+        self._working: set[_Piece] = set()
         self._used: dict[str, tuple[float, float]] = {}  # client → seconds used, as of when
+        self._looking: asyncio.TimerHandle | None = None
         self._is_closed = False
-        for number in range(threads):
-            threading.Thread(target=self._serve, name=f"{name}-{number}", daemon=True).start()
 
-    def submit(self, client: str, work: Callable[[], _Result], can_stop: bool = False) -> Future[_Result]:
-        """Let a thread do the work when it is the client's turn.
+    async def run(self, client: str, work: Work, seconds: float, can_stop: bool = False) -> Any:
+        """The result of the work, which begins when it is the client's turn.
 
-        `can_stop`: the caller stops it when others wait; else a client has one thread for such work.
+        `can_stop`: after so many seconds, or earlier when others wait, it is stopped and has a moment to
+        answer; then `TimeoutError`. It is stopped, too, when nobody waits for it any more.
         """
-        piece = _Piece(client, can_stop, work, Future())
-        with self._changed:
-            if self._is_closed:
-                piece.future.cancel()
-                return piece.future
-            queue = self._waiting.setdefault(client, deque())
-            if len(queue) >= self._most_waiting:
-                raise Unsupported(f"{len(queue)} things are being worked on for you already; wait for them")
-            queue.append(piece)
-            self._changed.notify()
-        piece.future.add_done_callback(lambda _: self._forget(piece))
-        return piece.future
+        piece = _Piece(client, work, seconds, can_stop, asyncio.get_running_loop().create_future())
+        queue = self._waiting.get(client, deque())
+        if len(queue) >= self._most_waiting:
+            raise Unsupported(f"{len(queue)} things are being worked on for you already; wait for them")
+        if self._is_closed:
+            raise asyncio.CancelledError
+        queue.append(piece)
+        self._waiting[client] = queue
+        self._begin_next()
+        try:
+            return await piece.future
+        finally:
+            self._forget(piece)
 
     def others_wait(self, client: str) -> bool:
-        """Whether somebody else has work waiting, and no thread at all."""
-        with self._changed:
-            return any(other != client and not self._running[other] for other in self._waiting)
+        """Whether somebody else has work waiting, and no place at all."""
+        served = {piece.client for piece in self._working}
+        return any(other != client and other not in served for other in self._waiting)
 
     def close(self) -> None:
-        """Take nothing more; what is running ends by itself."""
-        with self._changed:
-            self._is_closed = True
-            waiting = [piece for queue in self._waiting.values() for piece in queue]
-            self._waiting.clear()
-            self._changed.notify_all()
-        for piece in waiting:
+        """Begin nothing more."""
+        self._is_closed = True
+        for piece in [piece for queue in self._waiting.values() for piece in queue]:
             piece.future.cancel()
+        self._waiting.clear()
+        if self._looking is not None:
+            self._looking.cancel()
 
     def _forget(self, piece: _Piece) -> None:
-        """A piece that was cancelled needs no thread."""
-        if piece.future.cancelled():
-            with self._changed:
-                queue = self._waiting.get(piece.client, deque())
-                with suppress(ValueError):
-                    queue.remove(piece)
-                if not queue:
-                    self._waiting.pop(piece.client, None)
+        """Nobody waits for a piece any more: it needs no place, or stops."""
+        if piece.job is not None:
+            if not piece.job.future.done():
+                self._stop(piece)
+            return
+        queue = self._waiting.get(piece.client, deque())
+        with suppress(ValueError):
+            queue.remove(piece)
+        if not queue:
+            self._waiting.pop(piece.client, None)
+
+    def _begin_next(self) -> None:
+        while len(self._working) < self._places and (piece := self._next()) is not None:
+            self._working.add(piece)
+            piece.job = self._worker.start(piece.work)
+            piece.job.future.add_done_callback(partial(self._finish, piece))
+        if self._working and self._looking is None:
+            self._looking = asyncio.get_running_loop().call_later(_LOOK, self._look)
 
     def _next(self) -> _Piece | None:
-        """The next piece of the client that has used least, if one may run; the caller holds the lock."""
+        """The next piece of the client that has used least, if one may begin."""
         now = time.monotonic()
+        running = Counter(piece.client for piece in self._working)
+        bound = {piece.client for piece in self._working if not piece.can_stop}
         for client in sorted(self._waiting, key=lambda each: self._usage(each, now)):
             queue = self._waiting[client]
-            if self._running[client] >= max(1, self._threads - 1):  # one thread is for whoever comes next
+            if running[client] >= max(1, self._places - 1):  # one place is for whoever comes next
                 continue
-            if not queue[0].can_stop and self._bound[client]:
+            if not queue[0].can_stop and client in bound:
                 continue
             piece = queue.popleft()
             if not queue:
@@ -112,44 +132,50 @@ class FairPool:
             return piece
         return None
 
+    def _look(self) -> None:
+        """Stop what has had its time, and give up what does not come back."""
+        self._looking = None
+        for piece in list(self._working):
+            assert piece.job is not None
+            used = piece.job.seconds()
+            if piece.over is None:
+                share_is_used = piece.can_stop and used > self._fair_seconds
+                if used > piece.seconds or (share_is_used and self.others_wait(piece.client)):
+                    self._stop(piece)
+            elif used > piece.over + _GRACE and piece.can_stop and not piece.future.done():
+                piece.future.set_exception(TimeoutError())
+            elif used > piece.over + _STUCK:
+                self._worker.replace()
+        if self._working:
+            self._looking = asyncio.get_running_loop().call_later(_LOOK, self._look)
+
+    def _stop(self, piece: _Piece) -> None:
+        if piece.job is not None and piece.over is None:
+            piece.over = piece.job.seconds()
+            piece.job.stop()
+
+    def _finish(self, piece: _Piece, done: asyncio.Future[Any]) -> None:
+        """The work is done: pass on what came of it, and begin with the next."""
+        assert piece.job is not None
+        error = done.exception()
+        if not piece.future.done():
+            if error is None:
+                piece.future.set_result(done.result())
+            else:
+                piece.future.set_exception(error)
+        self._working.discard(piece)
+        self._charge(piece.client, time.perf_counter() - piece.job.began)
+        if not self._is_closed:
+            self._begin_next()
+
     def _usage(self, client: str, now: float) -> float:
         seconds, then = self._used.get(client, (0.0, now))
         return seconds * 0.5 ** ((now - then) / _HALF_LIFE)
 
-    def _serve(self) -> None:
-        with suppress(OSError, AttributeError):  # niceness is a thread's own on Linux, and nowhere else
-            if os.uname().sysname == "Linux":
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-        while True:
-            with self._changed:
-                while (piece := self._next()) is None:
-                    if self._is_closed:
-                        return
-                    self._changed.wait()
-                if self._waiting:  # it may be the turn of another piece, too: one thread wakes the next
-                    self._changed.notify()
-                self._running[piece.client] += 1
-                self._bound[piece.client] += not piece.can_stop
-            began = time.monotonic()
-            if piece.future.set_running_or_notify_cancel():
-                try:
-                    result = piece.work()
-                except BaseException as error:
-                    piece.future.set_exception(error)
-                else:
-                    piece.future.set_result(result)
-            with self._changed:
-                self._charge(piece, time.monotonic() - began)
-            del piece
-
-    def _charge(self, piece: _Piece, seconds: float) -> None:
-        client, now = piece.client, time.monotonic()
-        for count, n in ((self._running, 1), (self._bound, int(not piece.can_stop))):
-            count[client] -= n
-            if not count[client]:
-                del count[client]
+    def _charge(self, client: str, seconds: float) -> None:
+        now = time.monotonic()
         self._used[client] = (self._usage(client, now) + seconds, now)
-        if len(self._used) > 10_000:
+        if len(self._used) > _REMEMBERED:
             least = sorted(self._used, key=lambda each: self._usage(each, now))
-            for each in least[:5_000]:
+            for each in least[: _REMEMBERED // 2]:
                 del self._used[each]

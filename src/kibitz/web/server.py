@@ -27,6 +27,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from kibitz import __version__, kernel
 from kibitz.web.app import create_app
 from kibitz.web.limits import Bucket, Limits, client_of
+from kibitz.web.thinking import KINDS
+from kibitz.web.worker import Process, Worker
 
 _TICKS_A_SECOND = 10  # of uvicorn's main loop
 _ACCEPTED_AT_ONCE = 32
@@ -235,6 +237,13 @@ def _open_files() -> int:
     return max(soft, wanted)
 
 
+def in_a_process(limits: Limits) -> Worker:
+    """The worker of a server: it starts at once, for the first visitor should not wait for it."""
+    worker = Process(KINDS * limits.places)
+    worker.warm()
+    return worker
+
+
 def serve(
     folder: Path,
     host: str,
@@ -250,7 +259,7 @@ def serve(
     """
     limits = limits or Limits()
     own = host if re.fullmatch(r"[A-Za-z0-9.-]+", host) else "localhost"
-    app = create_app(folder, limits, (own, *names), store)
+    app = create_app(folder, limits, (own, *names), store, in_a_process)
     proxies = frozenset(client_of(address.strip()) for address in proxy.split(",") if address.strip())
     gate = Gate(limits, max(1, min(limits.connections, _open_files() - _SPARE_FILES)), proxies)
     _keep_a_log(limits)
@@ -271,6 +280,5 @@ def serve(
         timeout_graceful_shutdown=2,
         backlog=_ACCEPTED_AT_ONCE,
     )
-    sys.setswitchinterval(0.001)  # threads that parse give way to the event loop sooner
     with suppress(KeyboardInterrupt):  # uvicorn raises it again when all is closed
         _Server(config).run()

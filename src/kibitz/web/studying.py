@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from kibitz.errors import KibitzError
 from kibitz.web import messages
-from kibitz.web.lines import Line, diagram, double_dummy_table, exact, judge, sampled_worlds
+from kibitz.web.lines import Line, diagram, double_dummy_table, exact, judge, sampled_world
 from kibitz.web.messages import AboutLine, BadMessage, Consider, DoubleDummy, Draw, Judge, Look, Think, Worlds
 from kibitz.web.tables import check_agent, is_bridge
 from kibitz.web.thinking import Thinker, Thought
@@ -117,9 +117,8 @@ class Study:
     async def _worlds(self, ply: int, count: int) -> None:
         view = self.line.decision(ply)
         moves = view.legal_moves()
-        worlds = sampled_worlds(view, count, ply)
         for number in range(1, count + 1):
-            world = await self._thinker.aside(self.client, next, worlds)
+            world = await self._thinker.aside(self.client, sampled_world, view, number - 1, ply)
             self._put(
                 messages.WorldShown(
                     ply=ply,

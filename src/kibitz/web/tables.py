@@ -774,7 +774,9 @@ class TableFile:
 class _Draft:
     """What will be the record of a table, if it is opened."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: Start | None) -> None:
+        self.start = start
+        """As it was asked for."""
         self.lines: list[dict[str, Any]] = []
 
     def append(self, line: dict[str, Any]) -> None:
@@ -811,6 +813,7 @@ class Tables:
     def __init__(self, folder: Path, most: int = 10_000) -> None:
         self.folder, self.most = folder, most
         self._places: dict[str, Place] = {}
+        self._names: set[str] = set()
         self._changing = threading.Lock()  # several threads open tables
         self.unreadable: dict[str, str] = {}
         """Names of files that are no tables, with the reason."""
@@ -836,6 +839,7 @@ class Tables:
             raise ValueError("it does not say who may sit where")
         with self._changing:
             self._places |= found
+            self._names.add(name)
 
     def close(self) -> None:
         """Let another server have the folder."""
@@ -849,8 +853,7 @@ class Tables:
         self.close()
 
     def __len__(self) -> int:
-        with self._changing:
-            return sum(place.observer == WATCHER for place in self._places.values())
+        return len(self._names)
 
     def create(
         self,
@@ -862,43 +865,32 @@ class Tables:
         undo: bool = False,
         in_use: Iterable[str] = (),
     ) -> NewTable:
-        """A new table, with a token for everybody who may sit down; it may begin in the middle of a line.
-
-        If there are too many tables, old ones make room that nobody ever played at and that are not in use.
-        """
+        """A new table, with a token for everybody who may sit down; it may begin in the middle of a line."""
         self.make_room(in_use)
+        return self.keep(new_table(game, chairs, seed, start, moves, undo))
+
+    def keep(self, table: Table) -> NewTable:
+        """Record a new table, and give everybody who may sit down a token."""
         if len(self) >= self.most:
             raise Unsupported(f"there are {self.most} tables already; no more can be opened here")
-        check_game(game)
-        rules = games.load_known(game)
-        for seat, chair in enumerate(chairs):
-            if not chair.is_person:
-                check_agent(chair.agent, rules, seat)
-        name = secrets.token_hex(8)
-        chosen = seed is not None or start is not None
-        # Whoever knows the number of the deal knows all hands: nobody may guess it.
-        if start is not None and seed is None:
-            seed = start.seed
-        seed = secrets.randbits(62) if seed is None else seed
-        table, draft = Table(name, game, seed, chairs, start, undo, chosen), _Draft()
-        table.file = draft  # nothing is kept of a line that cannot be played
-        table.go_on(moves)
+        name, chairs, draft = table.name, table.chairs, table.file
+        assert isinstance(draft, _Draft)
         tokens = {seat: secrets.token_urlsafe(32) for seat, chair in enumerate(chairs) if chair.is_person}
         watch = secrets.token_urlsafe(32)
         header = {
             "schema": SCHEMA,
             "kibitz": __version__,
             "table": name,
-            "game": game,
+            "game": table.game,
             "seed": table.seed,
             "chairs": [
                 {**asdict(chair), "token": digest(tokens[seat]) if seat in tokens else ""}
                 for seat, chair in enumerate(chairs)
             ],
             "watch": digest(watch),
-            "start": None if start is None else asdict(start),
-            "undo": undo,
-            "deal_chosen": chosen,
+            "start": None if draft.start is None else asdict(draft.start),
+            "undo": table.allows_undo,
+            "deal_chosen": table.deal_chosen,
             "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
         table.file = file = TableFile(self.folder / f"{name}.jsonl")
@@ -939,6 +931,7 @@ class Tables:
                 gone.add(path.stem)
         with self._changing:
             self._places = {token: place for token, place in self._places.items() if place.table not in gone}
+            self._names -= gone
         return len(gone)
 
     def place(self, token: str) -> Place | None:
@@ -947,29 +940,83 @@ class Tables:
 
     def table(self, name: str, to_look: bool = False) -> Table:
         """A table by name, as it was left, to play on; or only to look at it, while others may be at it."""
-        if not re.fullmatch("[0-9a-f]{16}", name):
-            raise UnknownName("table", name[:40], [])
-        file = TableFile(self.folder / f"{name}.jsonl")
-        try:
-            header, *lines = file.read(mend=not to_look)
-            chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
-            start = Start(**header["start"]) if header.get("start") else None
-            # Older records do not say whether the number of a deal was chosen; a start always was.
-            chosen = bool(header.get("deal_chosen", start is not None))
-            undo = bool(header.get("undo"))
-            table = Table(name, header["game"], header["seed"], chairs, start, undo, chosen)
-            table.repeat(lines)
-            if not to_look and not table.is_over:
-                for seat, chair in enumerate(table.chairs):
-                    if not chair.is_person:
-                        check_agent(chair.agent, table.rules, seat)
-        except TooLong:
-            raise  # nothing is wrong with the file
-        except Exception as error:  # a damaged file may say anything: one table is refused, by its name
-            said = str(error) if isinstance(error, KibitzError | OSError) else type(error).__name__
-            raise InputError(f"the record of table {name} cannot be read: {said}") from error
-        table.file = None if to_look else file
-        return table
+        return read_table(self.folder, name, to_look)
+
+
+# What follows takes time, needs no index of tables, and can be done by another process.
+
+
+def new_table(
+    game: str,
+    chairs: Sequence[Chair],
+    seed: int | None = None,
+    start: Start | None = None,
+    moves: Sequence[str] = (),
+    undo: bool = False,
+) -> Table:
+    """A table that is not recorded yet, after these moves."""
+    check_game(game)
+    rules = games.load_known(game)
+    for seat, chair in enumerate(chairs):
+        if not chair.is_person:
+            check_agent(chair.agent, rules, seat)
+    chosen = seed is not None or start is not None
+    # Whoever knows the number of the deal knows all hands: nobody may guess it.
+    if start is not None and seed is None:
+        seed = start.seed
+    seed = secrets.randbits(62) if seed is None else seed
+    table = Table(secrets.token_hex(8), game, seed, chairs, start, undo, chosen)
+    table.file = _Draft(start)  # nothing is kept of a line that cannot be played
+    table.go_on(moves)
+    return table
+
+
+def read_table(folder: Path, name: str, to_look: bool = False) -> Table:
+    """A table of a folder, as it was left, to play on; or only to look at it, while others may be at it."""
+    if not re.fullmatch("[0-9a-f]{16}", name):
+        raise UnknownName("table", name[:40], [])
+    file = TableFile(folder / f"{name}.jsonl")
+    try:
+        header, *lines = file.read(mend=not to_look)
+        chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
+        start = Start(**header["start"]) if header.get("start") else None
+        # Older records do not say whether the number of a deal was chosen; a start always was.
+        chosen = bool(header.get("deal_chosen", start is not None))
+        undo = bool(header.get("undo"))
+        table = Table(name, header["game"], header["seed"], chairs, start, undo, chosen)
+        table.repeat(lines)
+        if not to_look and not table.is_over:
+            for seat, chair in enumerate(table.chairs):
+                if not chair.is_person:
+                    check_agent(chair.agent, table.rules, seat)
+    except TooLong:
+        raise  # nothing is wrong with the file
+    except Exception as error:  # a damaged file may say anything: one table is refused, by its name
+        said = str(error) if isinstance(error, KibitzError | OSError) else type(error).__name__
+        raise InputError(f"the record of table {name} cannot be read: {said}") from error
+    table.file = None if to_look else file
+    return table
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What the list of one's own tables says of one."""
+
+    game: str
+    chairs: list[Chair]
+    over: bool
+    turn: int | None
+
+
+def glance(table: Table, observer: int) -> Glance:
+    """A table at a glance, as an observer may see it."""
+    position = table.position(observer)
+    return Glance(table.game, table.chairs, position["over"], position["turn"])
+
+
+def look_at(folder: Path, name: str, observer: int) -> Glance:
+    """A table of a folder at a glance."""
+    return glance(read_table(folder, name, to_look=True), observer)
 
 
 _NEW_SECONDS = 600.0

@@ -1,4 +1,4 @@
-"""Agents that think beside the event loop: compiled code lets go of the interpreter, so threads do.
+"""Agents that think beside the event loop, in a worker (`kibitz.web.worker`).
 
 A move has a limit of time. A search that reaches it is stopped and moves by what it has found; who does not
 answer even then is not waited for: the rules of thumb move for it. What nobody wants any more is taken out of
@@ -10,64 +10,32 @@ threads are: a first answer is there at once and gets better.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from kibitz import kernel
 from kibitz.agents import Agent, make_known_agent
-from kibitz.deadline import deadline
 from kibitz.position import View
 from kibitz.rng import derive, stream
 from kibitz.search.advice import Advice, Row
 from kibitz.web.limits import Limits
 from kibitz.web.pool import FairPool
+from kibitz.web.worker import Threads, Work, Worker
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _FIRST_SLICE = 16  # of the agent's iterations, one part
 _LARGEST_SLICE = 50_000  # iterations: the memory of a search is bounded, and it tells of itself now and then
-_LOOK = 0.05  # seconds between two looks at the clock
-_GRACE = 1.0  # seconds in which a search that was stopped has to answer
 
 
-class _Compiling:
-    """Time spent on compiling, what is being compiled at this moment included; others wait for it too."""
-
-    def __init__(self) -> None:
-        self._began: dict[str, float] = {}
-        self._report = kernel.compile_report
-
-    def watch(self) -> None:
-        """Listen to the compiler from now on, beside whoever listens already."""
-        if kernel.compile_report != self._hear:
-            self._report = kernel.compile_report
-            kernel.compile_report = self._hear
-
-    def _hear(self, what: str, functions: int, seconds: float, done: bool) -> None:
-        if done:
-            self._began.pop(what, None)
-        else:
-            self._began.setdefault(what, time.perf_counter() - seconds)
-        self._report(what, functions, seconds, done)
-
-    def seconds(self) -> float:
-        """All of it so far in this process."""
-        began = min(list(self._began.values()), default=None)
-        now = 0.0 if began is None else time.perf_counter() - began
-        return kernel.seconds_compiling() + now
-
-
-_compiling = _Compiling()
+KINDS = 3
+"""Of things to think about: moves, answers in a window, and advice."""
 
 
 class Mind:
@@ -141,26 +109,25 @@ class Slice(Mind):
 
 
 class Thinker:
-    """The threads of a server: some for moves, some for advice, which must not hold up a game.
+    """A worker, shared fairly by all clients: places for moves, and some for advice, which must not hold up a
+    game.
 
-    Answers in a window have threads of their own too: one that is still thought about when the window
-    closes must not delay the next move, which would tell that somebody was asked. Clients share all of them
-    fairly (`kibitz.web.pool`): a search that has had its share ends, with what it has found, when another
-    client waits for a thread.
+    Answers in a window have places of their own too: one that is still thought about when the window closes
+    must not delay the next move, which would tell that somebody was asked.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        _compiling.watch()
-        threads = limits.threads or min(4, max(2, os.cpu_count() or 2))
-        self._for_moves = FairPool(threads, "kibitz-moves")
-        self._for_answers = FairPool(threads, "kibitz-answers")
-        self._for_advice = FairPool(threads, "kibitz-advice", limits.waiting_a_client)
+    def __init__(self, limits: Limits, worker: Worker | None = None) -> None:
+        self.limits, self.worker = limits, worker or Threads(KINDS * limits.places)
+        places, fair = limits.places, limits.fair_seconds
+        self._for_moves = FairPool(self.worker, places, fair_seconds=fair)
+        self._for_answers = FairPool(self.worker, places, fair_seconds=fair)
+        self._for_advice = FairPool(self.worker, places, limits.waiting_a_client, fair)
 
     def close(self) -> None:
-        """Take nothing more; what is running ends by itself."""
+        """Take nothing more, and end the worker."""
         for pool in (self._for_moves, self._for_answers, self._for_advice):
             pool.close()
+        self.worker.close()
 
     async def choose(
         self,
@@ -174,66 +141,31 @@ class Thinker:
         """An agent's move; by the rules of thumb, if it takes too long or fails."""
         pool, seconds = self._for_answers if in_window else self._for_moves, self.limits.thinking_seconds
         try:
-            work = partial(player.choose, view, seed, list(labels))
-            return int(await self._within(pool, client, seconds, player, work))
+            work = Work(player.choose, (view, seed, list(labels)))
+            return int(await pool.run(client, work, seconds, can_stop=True))
         except TimeoutError:
             _log.warning("%s took longer than %g s; the rules of thumb move for it", player.spec, seconds)
         except Exception:  # a fault of an agent must not end the game of the others
             _log.exception("%s failed; the rules of thumb move for it", player.spec)
         return by_thumb(view, seed)
 
-    async def _within(
-        self, pool: FairPool, client: str, seconds: float, mind: Mind, work: Callable[[], _Result]
-    ) -> _Result:
-        """What `work` returns, by a mind that is stopped after so many seconds, when nobody waits for it, or
-        when it has had its share and others wait.
-
-        Seconds of work count, not those of waiting or compiling. `TimeoutError`, if it does not stop.
-        """
-        began: list[float] = []
-
-        def timed() -> _Result:
-            began.append(time.perf_counter() - _compiling.seconds())
-            return work()
-
-        waiting = asyncio.wrap_future(pool.submit(client, timed, can_stop=True))
-        stopped = math.inf
-        try:
-            while not waiting.done():
-                await asyncio.wait({waiting}, timeout=_LOOK)
-                if waiting.done():
-                    break
-                used = time.perf_counter() - _compiling.seconds() - began[0] if began else 0.0
-                if mind.is_stopped:
-                    if used > stopped + _GRACE:
-                        raise TimeoutError
-                elif used > seconds or (used > self.limits.fair_seconds and pool.others_wait(client)):
-                    mind.stop()
-                    stopped = used
-            return waiting.result()
-        finally:
-            if not waiting.done():
-                mind.stop()
-            waiting.cancel()
-
     async def search(self, client: str, seconds: float, search: Slice, view: View, seed: int) -> Advice:
         """What one search finds within so many seconds."""
-        work = partial(search.advise, view, seed)
-        return await self._within(self._for_advice, client, seconds, search, work)
+        work = Work(search.advise, (view, seed))
+        found: Advice = await self._for_advice.run(client, work, seconds, can_stop=True)
+        return found
 
     async def aside(
         self, client: str, work: Callable[..., _Result], *given: Any, seconds: float | None = None
     ) -> _Result:
-        """What `work` returns, done by the threads for advice; it must be short, for it cannot be stopped.
+        """What a function returns that takes a short time, such as a parser: it is given up after a limit.
 
-        Parsers and replays look at the clock and give up when their time is over (`kibitz.deadline`).
+        Parsers and replays look at the clock and end by themselves when their time is over
+        (`kibitz.deadline`).
         """
-
-        def limited() -> _Result:
-            with deadline(self.limits.parse_seconds if seconds is None else seconds):
-                return work(*given)
-
-        return await asyncio.wrap_future(self._for_advice.submit(client, limited))
+        limit = self.limits.parse_seconds if seconds is None else seconds
+        found: _Result = await self._for_advice.run(client, Work(work, given, limit), limit)
+        return found
 
 
 class Thought:
@@ -255,7 +187,8 @@ class Thought:
         limit = self.limit = self._used + (
             self._thinker.limits.advice_seconds if seconds is None else seconds
         )
-        began = time.perf_counter() - _compiling.seconds() - self._used
+        worker = self._thinker.worker
+        began = time.perf_counter() - worker.compiling() - self._used
         while True:
             search = Slice(self.spec, self._parts)
             given = (self.view, derive(self._seed, self._number))
@@ -270,7 +203,7 @@ class Thought:
             self._votes[part.best] += max(1, part.iterations)
             self._found = part if self._found is None else merged(self._found, part, self._votes)
             self._parts, self._number = self._parts / 2, self._number + 1
-            self._used = time.perf_counter() - _compiling.seconds() - began
+            self._used = time.perf_counter() - worker.compiling() - began
             done = part.exact or part.iterations == 0 or self._used >= limit
             yield replace(self._found, seconds=self._used, seed=self._seed), done
             if done:

@@ -1,0 +1,289 @@
+"""The worker process of the table: what goes to and fro, and what happens when it crashes, hangs or ends."""
+
+import asyncio
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kibitz import errors, games, trust
+from kibitz.deadline import check
+from kibitz.errors import KibitzError, MissingExtra, TooLong, UnknownName
+from kibitz.position import deal
+
+pytest.importorskip("starlette")
+
+from kibitz.web import thinking
+from kibitz.web.limits import Limits
+from kibitz.web.lines import Line
+from kibitz.web.pool import FairPool
+from kibitz.web.tables import Chair, Start, new_table, read_table
+from kibitz.web.worker import Process, Threads, Work, WorkerLost
+
+PATIENCE = 60.0
+
+
+def in_a_process(test, threads=4):
+    """Run a coroutine with a worker process."""
+
+    async def run():
+        worker = Process(threads)
+        try:
+            return await asyncio.wait_for(test(worker), PATIENCE)
+        finally:
+            worker.close()
+            await worker.ended()
+
+    return asyncio.run(run())
+
+
+async def done(worker, function, *given, **options):
+    return await worker.start(Work(function, given, **options)).future
+
+
+class Sleeper:
+    """Sleeps until it is stopped."""
+
+    def __init__(self):
+        self.is_stopped = False
+
+    def sleep(self):
+        while not self.is_stopped:
+            time.sleep(0.01)
+        return "woken"
+
+    def stop(self):
+        self.is_stopped = True
+
+
+def unpicklable():
+    return lambda: None
+
+
+def parse_for_ever():
+    while True:
+        check()
+
+
+def crash():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class CrashingPlayer(thinking.Player):
+    def choose(self, view, seed, labels):
+        crash()
+
+
+def crash_once(marker):
+    if not marker.exists():
+        marker.touch()
+        crash()
+    return "second try"
+
+
+# --- what goes over the pipe ---
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KibitzError("plain"),
+        UnknownName("game", "brisk", ["briskola"]),
+        MissingExtra("The table", "web"),
+        errors.Unwritable("the disk is full"),
+    ],
+)
+def test_errors_are_the_same_on_the_other_side(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
+
+
+@pytest.mark.parametrize("game", sorted(games.GAMES))
+def test_positions_are_the_same_on_the_other_side(game):
+    state = deal(games.load(game), 7)
+    for position in (state, state.view(), state.open_view(0)):
+        again = pickle.loads(pickle.dumps(position))
+        assert type(again) is type(position)
+        assert (again.game, again.key(), str(again)) == (position.game, position.key(), str(position))
+        again.game.play(again.record, again.legal_moves()[0])  # the record is that of the array
+        assert again.key() != position.key()
+    view = pickle.loads(pickle.dumps(state.view(1)))
+    assert (view.seat, view.is_open) == (1, False)
+
+
+def test_lines_and_tables_are_the_same_on_the_other_side(tmp_path):
+    line = Line("briskola", Start(position="7"), ["12D", "6S", "2D"])
+    again = pickle.loads(pickle.dumps(line))
+    assert [state.key() for state in again.states] == [state.key() for state in line.states]
+    assert (again.moves, again.seats, again.decisions) == (line.moves, line.seats, line.decisions)
+    table = new_table("tichu", [Chair("a"), Chair("b"), Chair("c"), Chair("d", "random")], 7)
+    same = pickle.loads(pickle.dumps(table))
+    for observer in range(-1, 4):
+        assert same.position(observer) == table.position(observer)
+        assert same.events(observer) == table.events(observer)
+
+
+def test_results_and_errors_come_back():
+    async def test(worker):
+        assert await done(worker, max, 6, 7) == 7
+        with pytest.raises(UnknownName, match="did you mean 'briskola'"):
+            await done(worker, Line, "briskol", Start(position="7"), [])
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            await done(worker, divmod, 1, 0)
+        with pytest.raises(RuntimeError, match="pickle"):
+            await done(worker, unpicklable)
+        with pytest.raises((pickle.PicklingError, AttributeError)):
+            await done(worker, lambda: None)
+        with pytest.raises(TooLong):
+            await done(worker, parse_for_ever, reading_seconds=0.1)
+        assert await done(worker, max, 6, 7) == 7
+
+    in_a_process(test)
+
+
+def test_threads_and_a_process_find_the_same():
+    view = deal(games.load("briskola"), 7).view()
+
+    async def search(worker):
+        thinker = thinking.Thinker(Limits(), worker)
+        found = await thinker.search("a", PATIENCE, thinking.Slice("ismcts:200", 1), view, 3)
+        move = await thinker.choose("a", thinking.Player("ismcts:50", view.game, view.seat), view, 3, [])
+        return found.best, found.rows, move
+
+    async def here():
+        worker = Threads(3)
+        try:
+            return await search(worker)
+        finally:
+            worker.close()
+
+    assert in_a_process(search) == asyncio.run(here())
+
+
+def test_a_record_is_read_there(tmp_path):
+    from kibitz.web.tables import Tables
+
+    with Tables(tmp_path) as tables:
+        made = tables.create("briskola", [Chair("a"), Chair("b")], seed=7).table
+        made.play(0, made.position(0)["moves"][0]["text"])
+        found = in_a_process(lambda worker: done(worker, read_table, tmp_path, made.name))
+        assert found.position(1) == made.position(1)
+        found.play(1, found.position(1)["moves"][0]["text"])  # it goes on in the same file
+        assert read_table(tmp_path, made.name).moves == found.moves
+
+
+# --- what it may run ---
+
+
+def test_it_knows_the_games_that_the_server_was_started_with_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_allowed", {})
+    monkeypatch.setattr(games, "_served", {})
+    own, other = tmp_path / "own_high_card.py", tmp_path / "other_high_card.py"
+    text = (Path(__file__).parents[1] / "examples" / "high_card.py").read_text()
+    for file in (own, other):
+        file.write_text(text)
+    name = games.make_known(str(own))
+    seats = games.load_known(name).seats
+
+    async def test(worker):
+        table = await done(worker, new_table, name, [Chair("a")] * seats, 7)
+        assert table.game == name
+        with pytest.raises(KibitzError):
+            await done(worker, games.load_known, str(other))
+
+    in_a_process(test)
+
+
+# --- stopping, crashing, hanging, ending ---
+
+
+def test_work_can_be_stopped_there():
+    async def test(worker):
+        job = worker.start(Work(Sleeper().sleep))
+        early = worker.start(Work(Sleeper().sleep))
+        early.stop()
+        assert await early.future == "woken"
+        assert not job.future.done()
+        job.stop()
+        assert await job.future == "woken"
+
+    in_a_process(test)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as POSIX does")
+def test_a_crash_is_survived_and_what_was_lost_is_tried_once_more(tmp_path):
+    async def test(worker):
+        assert await done(worker, crash_once, tmp_path / "marker") == "second try"
+        with pytest.raises(WorkerLost, match="ended with code -9"):
+            await done(worker, crash)
+        assert await done(worker, max, 6, 7) == 7
+
+    in_a_process(test)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as POSIX does")
+def test_an_agent_that_crashes_does_not_take_the_table(caplog):
+    view = deal(games.load("briskola"), 7).view()
+
+    async def test(worker):
+        thinker = thinking.Thinker(Limits(), worker)
+        return await thinker.choose("a", CrashingPlayer("x", view.game, 0), view, 1, [])
+
+    assert in_a_process(test) in view.legal_moves()
+    assert "failed; the rules of thumb move for it" in caplog.text
+
+
+def test_what_neither_ends_nor_stops_is_ended_with_its_process(monkeypatch):
+    monkeypatch.setattr("kibitz.web.pool._STUCK", 0.2)
+
+    async def test(worker):
+        pool = FairPool(worker, 2)
+        await pool.run("a", Work(max, (6, 7)), PATIENCE)
+        with pytest.raises(WorkerLost):
+            await pool.run("a", Work(time.sleep, (PATIENCE,)), 0.1)
+        assert await pool.run("b", Work(max, (6, 7)), PATIENCE) == 7
+        pool.close()
+
+    in_a_process(test)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as POSIX does")
+def test_it_ends_with_its_server():
+    """Also if the server is killed while the worker is busy."""
+    script = """
+import asyncio, time
+from kibitz.web.worker import Process, Work
+import os
+async def main():
+    worker = Process(2)
+    print(await worker.start(Work(os.getpid)).future, flush=True)
+    worker.start(Work(time.sleep, (600,)))
+    await asyncio.sleep(600)
+asyncio.run(main())
+"""
+    server = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    number = int(server.stdout.readline())
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and is_running(number):
+        time.sleep(0.05)
+    assert not is_running(number)
+
+
+def is_running(number):
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    # Nobody may have waited for it yet.
+    status = Path(f"/proc/{number}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
