@@ -415,9 +415,9 @@ everybody behind one router (of IPv6 the network, /64). If a web server stands i
 `--proxy ADDRESS`; otherwise it counts as one client, and what it says about addresses is not believed.
 
 Whoever asks for too much is refused with a message that says so, and can try again later; connections that
-are too many or too slow are closed. The worker is shared fairly: the client that has used it least is served
-first, and no client can take the last one. These are the numbers in `kibitz.web.limits`; they are not
-options, except `--pause`."""
+are too many or too slow are closed. The worker process is shared fairly: the client that has used it least is
+served first, and no client can occupy the last slot. These are the numbers in `kibitz.web.limits`; they are
+not options, except `--pause`."""
 
 
 def limits_page() -> str:

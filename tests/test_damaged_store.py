@@ -17,8 +17,8 @@ from kibitz.arena.laboratory import Laboratory, Order
 from kibitz.arena.play import Match
 from kibitz.arena.store import Store
 from kibitz.errors import Damaged, InputError, KibitzError
+from kibitz.web import laboratory as pages_of
 from kibitz.web.app import create_app
-from kibitz.web.laboratory import Laboratory as Pages
 from tests.test_cli import call
 from tests.test_store import MATCH, Batch, files, played, read
 
@@ -182,7 +182,7 @@ def test_a_damaged_row_is_named_and_hides_no_other(path, kind):
     assert 1 in found
     assert set(shown) <= set(NAMES)
     assert files_named == {}
-    pages = Pages(path).experiments()
+    pages = pages_of.experiments(path)
     assert len(pages) == 2 - (kind == "an experiment without a name")
     assert {page["name"] for page in pages if page["readable"]} >= set(shown)
     assert path.read_bytes() == before
@@ -245,7 +245,7 @@ def test_one_damaged_experiment_hides_no_other(path):
     named = call("report", path, "--json", "--experiment", "second")
     assert named.returncode == 3
     assert "table experiment, row second: run is '[]', not a JSON object" in named.stderr
-    assert [(each["name"], each["readable"]) for each in Pages(path).experiments()] == [
+    assert [(each["name"], each["readable"]) for each in pages_of.experiments(path)] == [
         ("karamatic", True),
         ("second", False),
     ]
@@ -342,8 +342,8 @@ def test_whatever_is_in_a_store_the_answer_is_right_or_an_error_of_ours(whole, t
             except sqlite3.IntegrityError:
                 continue
         outcomes += [ask(path, question) for question in ASKED.values()]
-        outcomes += [ask(path, lambda _, name=name: Pages(path).experiment(name)) for name in NAMES]
-        Pages(path).experiments()
+        outcomes += [ask(path, lambda _, name=name: pages_of.experiment(path, name)) for name in NAMES]
+        pages_of.experiments(path)
         outcomes.append(ask(path, play, read_only=False))
     assert any(isinstance(answer, str) and "damaged" in answer for answer in outcomes)
     assert not all(isinstance(answer, str) for answer in outcomes)

@@ -300,9 +300,8 @@ def test_work_that_cannot_be_stopped_has_one_place_a_client():
 
     async def test(pool):
         futures = [asked(pool, "a", work) for _ in range(6)]
-        quick = time.monotonic()
         await asked(pool, "b", int)
-        assert time.monotonic() - quick < 0.05
+        assert sum(future.done() for future in futures) < 3  # b has not waited for all of a's
         await asyncio.gather(*futures)
         assert max(most) == 1
 
@@ -339,7 +338,14 @@ def test_one_client_does_not_hold_up_anothers_answer(worker):
 
     async def wait_for_an_answer(hostile):
         thinker = thinking.Thinker(Limits(threads=2, fair_seconds=0.2), worker(6))
-        await thinker.search("warm", 5.0, thinking.Slice("ismcts:100", 1), view, 1)
+        try:
+            return await seconds_to_answer(thinker, hostile)
+        finally:
+            thinker.close()
+            await thinker.worker.ended()
+
+    async def seconds_to_answer(thinker, hostile):
+        await thinker.search("warm", PATIENCE, thinking.Slice("ismcts:100", 1), view, 1)
         searches = [
             asyncio.create_task(thinker.search(name, 600.0, thinking.Slice("ismcts:time=9m", 1), view, 1))
             for name in hostile
@@ -350,8 +356,6 @@ def test_one_client_does_not_hold_up_anothers_answer(worker):
         waited = time.perf_counter() - began
         for search in searches:
             search.cancel()
-        thinker.close()
-        await thinker.worker.ended()
         return waited
 
     assert asyncio.run(wait_for_an_answer(["a"] * 8)) < 1.0
@@ -442,19 +446,10 @@ def test_when_there_are_too_many_tables_the_oldest_unplayed_ones_make_room(tmp_p
 # --- the garbage collector ---
 
 
-def test_compiled_code_is_kept_out_of_the_garbage_collectors_rounds(monkeypatch):
+def test_what_was_imported_is_kept_out_of_the_garbage_collectors_rounds():
     """With all of it in its rounds nobody was answered for a third of a second, every now and then."""
-    loaded = [0.0]
-    monkeypatch.setattr(server.kernel, "seconds_compiling", lambda: loaded[0])
-    frozen = []
     try:
-        heap = server.Heap()
-        frozen.append(gc.get_freeze_count() > 1000)
-        for seconds in (0.0, 1.0, 2.0, 2.0, 2.0):  # two entries are loaded
-            loaded[0] = seconds
-            gc.unfreeze()
-            heap.look()
-            frozen.append(gc.get_freeze_count() > 1000)
+        server._keep_what_was_imported()
+        assert gc.get_freeze_count() > 10_000
     finally:
         gc.unfreeze()
-    assert frozen == [True, False, False, False, True, False]

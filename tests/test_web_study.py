@@ -106,6 +106,12 @@ def test_no_position_opens_a_file(tmp_path, monkeypatch):
             lines.read(text)
 
 
+def test_a_pasted_text_may_hold_five_hundred_boards():
+    board = '[Deal "N:.63.AKQ987.A9732 A8654.KQ5.T.QJT6 J973.J98742.3.K4 KQT2.AT.J6542.85"]\n\n'
+    with pytest.raises(ParseError, match="there are 501 boards in it; paste at most 500 at once"):
+        lines.read(board + '[Deal "#"]\n\n' * 500)
+
+
 def test_what_is_pasted_is_read_and_named(tmp_path):
     table = finished("bridge:level=4,strain=hearts,declarer=west", 3)
     opening = Line(table.game, table.start, []).states[0]

@@ -201,6 +201,91 @@ def test_it_knows_the_games_that_the_server_was_started_with_and_no_others(tmp_p
     in_a_process(test)
 
 
+# --- what goes wrong ---
+
+
+class Awkward(KibitzError):
+    def __init__(self):
+        super().__init__("no")
+        self.lock = open
+        self.function = lambda: None
+
+
+def leave():
+    raise SystemExit(3)
+
+
+def refuse_awkwardly():
+    raise Awkward
+
+
+class Stubborn(Sleeper):
+    def stop(self):
+        super().stop()
+        raise RuntimeError("no")
+
+
+def test_everything_is_answered():
+    async def test(worker):
+        for function in (leave, refuse_awkwardly):
+            with pytest.raises(RuntimeError, match="in the worker process"):
+                await done(worker, function)
+        job = worker.start(Work(Stubborn().sleep))
+        await done(worker, max, 6, 7)
+        job.stop()
+        assert await job.future == "woken"
+        assert await done(worker, max, 6, 7) == 7
+
+    in_a_process(test)
+
+
+def test_what_is_printed_does_not_disturb_the_messages(tmp_path, monkeypatch, capfd):
+    (tmp_path / "sitecustomize.py").write_text("print('A banner, at the start of Python', flush=True)")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert in_a_process(lambda worker: done(worker, print, "in the middle")) is None
+    assert in_a_process(lambda worker: done(worker, max, 6, 7)) == 7
+
+
+def test_a_process_that_cannot_be_started_is_said_to_be_so(monkeypatch, caplog):
+    async def test(worker):
+        with monkeypatch.context() as without:
+            without.setattr(sys, "executable", "/there/is/no/such/python")
+            with pytest.raises(WorkerLost):
+                await done(worker, max, 6, 7)
+        assert "could not be started" in caplog.text
+        assert await done(worker, max, 6, 7) == 7
+
+    in_a_process(test)
+
+
+def test_nothing_is_left_when_it_is_closed():
+    async def close_at(seconds):
+        worker = Process(2)
+        jobs = [worker.start(Work(time.sleep, (PATIENCE,))) for _ in range(3)]
+        await asyncio.sleep(seconds)
+        worker.close()
+        late = worker.start(Work(max, (6, 7)))
+        for job in (*jobs, late):
+            with pytest.raises(WorkerLost):
+                await asyncio.wait_for(job.future, 1.0)
+        await asyncio.wait_for(worker.ended(), 5.0)
+        assert worker._process is None or worker._process.returncode is not None
+
+    async def close_while_it_waits_to_start_again():
+        worker = Process(2)
+        job = worker.start(Work(crash))
+        while job.tries == 0 or job.has_begun:
+            await asyncio.sleep(0.01)
+        worker.close()
+        with pytest.raises(WorkerLost):
+            await asyncio.wait_for(job.future, 1.0)
+        await asyncio.wait_for(worker.ended(), 5.0)
+
+    for seconds in (0.0, 0.02, 2.0):
+        asyncio.run(close_at(seconds))
+    asyncio.run(close_while_it_waits_to_start_again())
+
+
 # --- stopping, crashing, hanging, ending ---
 
 
@@ -208,6 +293,11 @@ def test_work_can_be_stopped_there():
     async def test(worker):
         job = worker.start(Work(Sleeper().sleep))
         early = worker.start(Work(Sleeper().sleep))
+        unwanted = worker.start(Work(Sleeper().sleep))
+        unwanted.stop()  # before the process is there
+        with pytest.raises(WorkerLost):
+            await unwanted.future
+        await done(worker, max, 6, 7)
         early.stop()
         assert await early.future == "woken"
         assert not job.future.done()
@@ -220,8 +310,20 @@ def test_work_can_be_stopped_there():
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process as POSIX does")
 def test_a_crash_is_survived_and_what_was_lost_is_tried_once_more(tmp_path):
     async def test(worker):
+        await done(worker, max, 6, 7)
+        innocent = worker.start(Work(time.sleep, (0.5,)))
+        unwanted = worker.start(Work(Sleeper().sleep))
+        guilty = worker.start(Work(crash))
+        unwanted.stop()
+        with pytest.raises(WorkerLost):
+            await guilty.future  # it crashes a second time, and takes nobody with it
+        assert await innocent.future is None
+        assert unwanted.future.done()
+        assert not worker._jobs
+        assert not worker._suspects
+        unwanted.future.exception()
         assert await done(worker, crash_once, tmp_path / "marker") == "second try"
-        with pytest.raises(WorkerLost, match="ended with code -9"):
+        with pytest.raises(WorkerLost, match="had to restart its worker process; try again"):
             await done(worker, crash)
         assert await done(worker, max, 6, 7) == 7
 
@@ -246,8 +348,12 @@ def test_what_neither_ends_nor_stops_is_ended_with_its_process(monkeypatch):
     async def test(worker):
         pool = FairPool(worker, 2)
         await pool.run("a", Work(max, (6, 7)), PATIENCE)
+        hanging = asyncio.ensure_future(pool.run("a", Work(time.sleep, (PATIENCE,)), 0.1))
+        beside = asyncio.ensure_future(pool.run("b", Work(time.sleep, (1.0,)), PATIENCE))
         with pytest.raises(WorkerLost):
-            await pool.run("a", Work(time.sleep, (PATIENCE,)), 0.1)
+            await hanging
+        assert not beside.done()
+        assert await beside is None  # it is done anew, and its second process is not ended
         assert await pool.run("b", Work(max, (6, 7)), PATIENCE) == 7
         pool.close()
 

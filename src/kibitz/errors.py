@@ -42,7 +42,7 @@ class KibitzError(Exception):
     exit_code = 3
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Processes send errors to each other, and not every one is made from its message."""
+        """Processes send errors to each other, and some take other arguments than their message."""
         return _restored, (type(self), self.args, vars(self))
 
 

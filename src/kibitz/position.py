@@ -66,7 +66,7 @@ class _Position:
         self.record: Any = self.array.view(_as_records(self.array.dtype))[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Worker processes get positions: the record is looked at anew there."""
+        """For worker processes: the record is rebuilt from the array there."""
         return type(self), (self.game, self.array)
 
     def key(self) -> bytes:

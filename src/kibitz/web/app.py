@@ -31,7 +31,7 @@ from kibitz.web import laboratory, messages
 from kibitz.web.hosting import Connection, Host, refusal
 from kibitz.web.limits import Bucket, Buckets, Limits, client_of
 from kibitz.web.tables import Chair, Tables
-from kibitz.web.worker import Worker
+from kibitz.web.worker import Worker, WorkerLost
 
 _log = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
@@ -188,6 +188,10 @@ def create_app(
         assert isinstance(error, KibitzError)
         return JSONResponse(refusal(error).model_dump(exclude={"type"}), 422)
 
+    @app.exception_handler(WorkerLost)
+    async def apologize(_: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"code": "WorkerLost", "message": str(error)}, 503)
+
     @app.exception_handler(ClientDisconnect)
     async def forget(_: Request, __: Exception) -> Response:
         return Response(status_code=400)  # nobody reads it, and it is not worth a line in the log
@@ -196,10 +200,17 @@ def create_app(
     async def refuse_body(_: Request, __: Exception) -> JSONResponse:
         return JSONResponse({"code": "Refused", "message": "the request is longer than it said"}, 413)
 
-    async def aside(request: Request, work: Callable[..., _Result], *given: Any) -> _Result:
+    async def aside(
+        request: Request, work: Callable[..., _Result], *given: Any, seconds: float | None = None
+    ) -> _Result:
         """What `work` returns, when it is the client's turn."""
-        found: _Result = await app.state.host.thinker.aside(_client(request.scope), work, *given)
+        thinker, client = app.state.host.thinker, _client(request.scope)
+        found: _Result = await thinker.aside(client, work, *given, seconds=seconds)
         return found
+
+    async def evaluated(request: Request, work: Callable[..., _Result], *given: Any) -> _Result:
+        """What the laboratory shows of the store."""
+        return await aside(request, work, store, *given, seconds=limits.laboratory_seconds)
 
     @app.get("/api/games")
     async def list_games() -> list[dict[str, Any]]:
@@ -235,15 +246,15 @@ def create_app(
 
     @app.get("/api/experiments")
     async def list_experiments(request: Request) -> Any:
-        return await aside(request, laboratory.experiments, store)
+        return await evaluated(request, laboratory.experiments)
 
     @app.get("/api/experiments/{name}")
     async def show_experiment(name: str, request: Request) -> Any:
-        return await aside(request, laboratory.experiment, store, name)
+        return await evaluated(request, laboratory.experiment, name)
 
     @app.get("/api/experiments/{name}/{number}.svg")
     async def show_figure(name: str, number: int, request: Request) -> Response:
-        return _svg(await aside(request, laboratory.figure, store, name, number))
+        return _svg(await evaluated(request, laboratory.figure, name, number))
 
     @app.get("/api/trees")
     async def list_trees(request: Request) -> Any:

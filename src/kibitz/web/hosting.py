@@ -45,7 +45,7 @@ from kibitz.web.tables import (
     read_table,
 )
 from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
-from kibitz.web.worker import Worker
+from kibitz.web.worker import Worker, WorkerLost
 
 _log = logging.getLogger(__name__)
 
@@ -375,7 +375,8 @@ class Session:
             thinking = self.host.thinker.choose(self.client, *given)
             move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
             taken = min(time.perf_counter() - began, self.host.limits.thinking_seconds)
-            if not in_window and self.host.thinker.worker.compiling() == compiled:  # that is no thinking
+            was_compiling = self.host.thinker.worker.compiling() != compiled
+            if not in_window and not was_compiling:
                 self.host.pace.note(*decision, taken)
         while self.table.wish is not None:  # agents wait for what people agree on
             await self._change()
@@ -398,6 +399,7 @@ class Host:
         self._sessions: dict[str, Session] = {}
         self._made: Counter[str] = Counter()  # tables of the day, by client
         self._studying: weakref.WeakSet[Study] = weakref.WeakSet()
+        self._making_room = asyncio.Lock()
         self._loading: dict[str, asyncio.Future[Table]] = {}
 
     async def open_table(
@@ -416,10 +418,12 @@ class Host:
             raise Unsupported(f"{enough} tables in a day are enough for one client; play on at them")
         self._made[client] += 1
         try:
-            if len(self.tables) >= self.tables.most:
-                await asyncio.to_thread(self.tables.make_room, list(self._sessions))
             given = (game, chairs, seed, start, moves, undo)
-            return self.tables.keep(await self.thinker.aside(client, new_table, *given))
+            table = await self.thinker.aside(client, new_table, *given)
+            async with self._making_room:
+                if len(self.tables) >= self.tables.most:
+                    await asyncio.to_thread(self.tables.make_room, list(self._sessions))
+            return self.tables.keep(table)
         except BaseException:
             self._made[client] -= 1
             raise
@@ -467,6 +471,8 @@ class Host:
             session = self._sessions.get(place.table)
             try:
                 seen = glance(session.table, place.observer) if session else await self._look(client, place)
+            except WorkerLost:
+                raise
             except KibitzError:
                 continue
             here = session.connected if session else (lambda _: 0)

@@ -7,7 +7,7 @@ needs a script or a style but ours. Nothing can be started from here, and no fil
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,97 +21,81 @@ from kibitz.games.tree import text as trees
 from kibitz.search import solver
 
 
-class Laboratory:
-    """A store, looked at."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._known: dict[str, tuple[int, Result]] = {}
-
-    def _open(self) -> Store:
-        if self.path is None or not self.path.is_file():
-            raise InputError(
-                "there is no store here yet; `kibitz experiment run` and `kibitz reproduce` make one"
-            )
-        return Store(self.path, read_only=True)
-
-    def experiments(self) -> list[dict[str, Any]]:
-        """All experiments of the store with their progress, without evaluating them."""
-        if self.path is None or not self.path.is_file():
-            return []
-        with self._open() as store:
-            return [self._progress(store, name) for name in store.experiments(left_out=lambda _: None)]
-
-    def _progress(self, store: Store, name: str) -> dict[str, Any]:
-        shown: dict[str, Any] = {"name": name, "title": name, "games": 0, "wanted": 0, "readable": False}
-        games = wanted = 0
-        try:
-            experiment, run = noted(store, name)
-            for _, _, order, number in numbered(experiment, run, store):
-                deals = order.deals
-                if order.until_decided:
-                    deals = stops_at(order, store.scores(number, deals))
-                games += store.finished(number, deals) * order.match.games_a_deal
-                wanted += deals * order.match.games_a_deal
-        except KibitzError:  # the game's file is gone, say, or a row is damaged
-            return shown
-        title = experiment.title or name
-        return {**shown, "title": title, "games": games, "wanted": wanted, "readable": True}
-
-    def experiment(self, name: str) -> dict[str, Any]:
-        """Everything that is known of one experiment so far."""
-        progress, result = self._result(name)
-        tables = [*report.tables_of(result), *result.tables]
-        return {
-            **progress,
-            "question": result.experiment.question,
-            "source": result.experiment.source,
-            "state": result.state,
-            "tables": [asdict(table) for table in tables],
-            "findings": result.findings,
-            "figures": [caption for caption, _ in result.figures],
-            "cost": asdict(result.cost),
-            "core_seconds": round(result.core_seconds, 1),
-            "seed": result.run.seed,
-            "versions": result.run.versions,
-        }
-
-    def figure(self, name: str, number: int) -> str:
-        """A figure of an experiment, as SVG."""
-        _, result = self._result(name)
-        if not 0 <= number < len(result.figures):
-            raise UnknownName("figure", str(number), map(str, range(len(result.figures))))
-        return result.figures[number][1]
-
-    def _result(self, name: str) -> tuple[dict[str, Any], Result]:
-        """The evaluation as far as games were played; the last one is kept, until there are more."""
-        with self._open() as store:
-            progress = self._progress(store, name)
-            games, result = self._known.get(name, (-1, None))
-            if result is None or games != progress["games"]:
-                (result,) = results(store, [name])
-                self._known[name] = (progress["games"], result)
-        return progress, result
-
-
-@cache
-def _laboratory(store: Path | None) -> Laboratory:
-    return Laboratory(store)
+def _open(store: Path | None) -> Store:
+    if store is None or not store.is_file():
+        raise InputError(
+            "there is no store here yet; `kibitz experiment run` and `kibitz reproduce` make one"
+        )
+    return Store(store, read_only=True)
 
 
 def experiments(store: Path | None) -> list[dict[str, Any]]:
-    """All experiments of a store with their progress."""
-    return _laboratory(store).experiments()
+    """All experiments of a store with their progress, without evaluating them."""
+    if store is None or not store.is_file():
+        return []
+    with _open(store) as opened:
+        return [_progress(opened, name) for name in opened.experiments(left_out=lambda _: None)]
+
+
+def _progress(store: Store, name: str) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": name, "title": name, "games": 0, "wanted": 0, "readable": False}
+    games = wanted = 0
+    try:
+        experiment, run = noted(store, name)
+        for _, _, order, number in numbered(experiment, run, store):
+            deals = order.deals
+            if order.until_decided:
+                deals = stops_at(order, store.scores(number, deals))
+            games += store.finished(number, deals) * order.match.games_a_deal
+            wanted += deals * order.match.games_a_deal
+    except KibitzError:  # the game's file is gone, say, or a row is damaged
+        return shown
+    title = experiment.title or name
+    return {**shown, "title": title, "games": games, "wanted": wanted, "readable": True}
 
 
 def experiment(store: Path | None, name: str) -> dict[str, Any]:
     """Everything that is known of one experiment so far."""
-    return _laboratory(store).experiment(name)
+    progress, result = _result(store, name)
+    tables = [*report.tables_of(result), *result.tables]
+    return {
+        **progress,
+        "question": result.experiment.question,
+        "source": result.experiment.source,
+        "state": result.state,
+        "tables": [asdict(table) for table in tables],
+        "findings": result.findings,
+        "figures": [caption for caption, _ in result.figures],
+        "cost": asdict(result.cost),
+        "core_seconds": round(result.core_seconds, 1),
+        "seed": result.run.seed,
+        "versions": result.run.versions,
+    }
 
 
 def figure(store: Path | None, name: str, number: int) -> str:
     """A figure of an experiment, as SVG."""
-    return _laboratory(store).figure(name, number)
+    _, result = _result(store, name)
+    if not 0 <= number < len(result.figures):
+        raise UnknownName("figure", str(number), map(str, range(len(result.figures))))
+    return result.figures[number][1]
+
+
+_known: dict[str, tuple[tuple[Any, ...], Result]] = {}
+"""Experiment → the state of its store, and what came of it then: the page asks for many figures."""
+
+
+def _result(store: Path | None, name: str) -> tuple[dict[str, Any], Result]:
+    """The evaluation as far as games were played."""
+    with _open(store) as opened:
+        progress = _progress(opened, name)
+        assert store is not None
+        state = (store, store.stat().st_mtime_ns, progress["games"])
+        known, result = _known.get(name, (None, None))
+        if result is None or known != state:
+            (result,) = results(opened, [name])
+            _known[name] = (state, result)
+    return progress, result
 
 
 # --- trees -------------------------------------------------------------------------------------------

@@ -69,23 +69,25 @@ class Limits:
     pace_seconds: float = 0.3
     """An agent's move takes at least so long; one that has no choice takes longer if others do."""
     thinking_seconds: float = 15.0
-    """For a move of an agent, while nobody else waits for a place."""
+    """For a move of an agent, while nobody else waits for a slot."""
     advice_seconds: float = 10.0
-    """For advice, while nobody else waits for a place."""
+    """For advice, while nobody else waits for a slot."""
     review_seconds: float = 1.0
     """For every decision of a game that is reviewed."""
     fair_seconds: float = 0.4
-    """A search that has had so long ends, with what it has found, when another client waits for a place."""
+    """A search that has had so long ends, with what it has found, when another client waits for a slot."""
     parse_seconds: float = 2.0
     """For reading a pasted text or a line of play, such as 100 boards; then the parser is stopped."""
     record_seconds: float = 5.0
     """For reading what was played at a table here: 4,700 moves of Tichu take two seconds."""
+    laboratory_seconds: float = 120.0
+    """For a page of the laboratory: a large experiment is evaluated anew when games were added."""
     threads: int = 0
-    """Places at the worker process for moves, as many for answers in a pause, and as many for advice, studies
+    """Slots of the worker process for moves, as many for answers in a pause, and as many for advice, studies
     and parsing. 0: as many as the machine has cores, but from 2 to 4.
     """
     waiting_a_client: int = 50
-    """Pieces of advice, study and parsing of one client that may wait for a place."""
+    """Pieces of advice, study and parsing of one client that may wait for a slot."""
 
     # --- Tables and studies ---
     tables: int = 10_000

@@ -1,6 +1,6 @@
 """Clients share a worker fairly: whoever has used it least is served first.
 
-Nothing here interrupts work by force, but for what neither ends nor stops. So that one client cannot hold up
+Nothing here interrupts work by force, unless it hangs. So that one client cannot hold up
 another, a search that has had its share is stopped, and answers with what it has found, when another client
 waits; work that cannot be stopped must be short, and a client has one place for it.
 """
@@ -21,7 +21,7 @@ from kibitz.web.worker import Job, Work, Worker
 _HALF_LIFE = 30.0  # seconds after which used time counts half
 _LOOK = 0.05  # seconds between two looks at the clock
 _GRACE = 1.0  # seconds in which work that was stopped has to answer
-_STUCK = 20.0  # seconds after which the worker is replaced that does not come back from it
+_STUCK = 20.0  # seconds after which a job hangs, and its worker is given up
 _REMEMBERED = 10_000  # clients
 
 
@@ -35,6 +35,7 @@ class _Piece:
     can_stop: bool
     future: asyncio.Future[Any]
     job: Job | None = None
+    began: float = 0.0
     over: float | None = None
     """How long it had worked when it was stopped, or had to end."""
 
@@ -110,6 +111,7 @@ class FairPool:
     def _begin_next(self) -> None:
         while len(self._working) < self._places and (piece := self._next()) is not None:
             self._working.add(piece)
+            piece.began = time.perf_counter()
             piece.job = self._worker.start(piece.work)
             piece.job.future.add_done_callback(partial(self._finish, piece))
         if self._working and self._looking is None:
@@ -133,7 +135,7 @@ class FairPool:
         return None
 
     def _look(self) -> None:
-        """Stop what has had its time, and give up what does not come back."""
+        """Stop what has had its time, and give up what hangs."""
         self._looking = None
         for piece in list(self._working):
             assert piece.job is not None
@@ -145,7 +147,7 @@ class FairPool:
             elif used > piece.over + _GRACE and piece.can_stop and not piece.future.done():
                 piece.future.set_exception(TimeoutError())
             elif used > piece.over + _STUCK:
-                self._worker.replace()
+                self._worker.give_up(piece.job)
         if self._working:
             self._looking = asyncio.get_running_loop().call_later(_LOOK, self._look)
 
@@ -164,7 +166,7 @@ class FairPool:
             else:
                 piece.future.set_exception(error)
         self._working.discard(piece)
-        self._charge(piece.client, time.perf_counter() - piece.job.began)
+        self._charge(piece.client, time.perf_counter() - piece.began)
         if not self._is_closed:
             self._begin_next()
 

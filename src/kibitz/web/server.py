@@ -24,7 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from kibitz import __version__, kernel
+from kibitz import __version__
 from kibitz.web.app import create_app
 from kibitz.web.limits import Bucket, Limits, client_of
 from kibitz.web.thinking import KINDS
@@ -142,39 +142,18 @@ class _Requests(H11Protocol):
             self.transport.abort()
 
 
-class Heap:
-    """Keeps what stays for ever, such as compiled code, out of the garbage collector's rounds.
-
-    It would look through half a million objects again and again, and nobody is answered meanwhile: a round
-    takes a third of a second.
-    """
-
-    def __init__(self) -> None:
-        self._seen = kernel.seconds_compiling()  # and loading, at the last look
-        self._keep()
-
-    def look(self) -> None:
-        """Keep what there is, if code has been loaded since the last time and none is being loaded now."""
-        loaded = kernel.seconds_compiling()
-        if loaded == self._seen and loaded != self._kept:
-            self._keep()
-        self._seen = loaded
-
-    def _keep(self) -> None:
-        gc.collect()
-        gc.freeze()
-        self._kept = self._seen
+def _keep_what_was_imported() -> None:
+    """The garbage collector need not look through it again and again: nobody is answered meanwhile."""
+    gc.collect()
+    gc.freeze()
 
 
 class _Server(uvicorn.Server):
     """Looks through all connections once a second."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._heap = Heap()
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        _keep_what_was_imported()
         for server in self.servers:
             for each in server.sockets:  # uvicorn has one number for both
                 with socket.fromfd(each.fileno(), each.family, each.type) as listening:
@@ -182,7 +161,6 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_A_SECOND == 0:
-            self._heap.look()
             now = time.monotonic()
             for connection in list(self.server_state.connections):
                 connection.look(now)  # type: ignore[union-attr]

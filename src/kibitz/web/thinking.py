@@ -2,7 +2,7 @@
 
 A move has a limit of time. A search that reaches it is stopped and moves by what it has found; who does not
 answer even then is not waited for: the rules of thumb move for it. What nobody wants any more is taken out of
-the queue, or stopped, so that its thread is free within a moment.
+the queue, or stopped, so that its place is free within a moment.
 
 Advice comes in slices, searches of their own that double in length, put together as the trees of several
 threads are: a first answer is there at once and gets better.
@@ -144,7 +144,7 @@ class Thinker:
             work = Work(player.choose, (view, seed, list(labels)))
             return int(await pool.run(client, work, seconds, can_stop=True))
         except TimeoutError:
-            _log.warning("%s took longer than %g s; the rules of thumb move for it", player.spec, seconds)
+            _log.warning("%s did not answer in time; the rules of thumb move for it", player.spec)
         except Exception:  # a fault of an agent must not end the game of the others
             _log.exception("%s failed; the rules of thumb move for it", player.spec)
         return by_thumb(view, seed)

@@ -1,23 +1,28 @@
 """Where searches and parsers run: in a process of their own, so that the event loop answers while they work.
 
-One process of Python runs one line of Python at a time. Beside searches and parsers an event loop in the same
-process would wait for its turn at every step, so `Process` gives them another one. It lives as long as the
-server, runs with low priority, and is replaced if it crashes, or if something in it neither ends nor stops.
-`Threads` does the same in this process, for tests and for programs that host a table or two.
+Python code of one process holds one lock (the GIL), so beside searches and parsers the event loop would wait
+for its turn at every step. `Process` gives them another process. It lives as long as the server, runs with
+low priority, and is started again if it crashes or if a job in it hangs. `Threads` does the same work in this
+process, for tests and for programs that host a table or two.
 
-The two processes send each other pickles, each behind its length, by the pipes of standard input and output:
+The two processes exchange length-prefixed pickles, through the standard input and output of the worker:
 
-| from the server              | from the worker                                                  |
-|------------------------------|------------------------------------------------------------------|
-| what may run there, once     | `CLOCK` and the seconds spent on compiling so far, while it works |
+| from the server              | from the worker                                                   |
+|------------------------------|-------------------------------------------------------------------|
+| what may run there, once     | `_READY`, once                                                    |
 | a number and work to do      | the number, whether it succeeded, and the result or the exception |
-| a number and None: stop that |                                                                  |
+| a number and None: stop that | `_CLOCK` and the seconds spent on compiling so far, while it works |
+
+If the process is lost, each job that was running there is tried once more, one after the other, so that one
+that crashes does not take the others with it a second time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import itertools
+import logging
 import os
 import pickle
 import signal
@@ -37,23 +42,26 @@ from kibitz import games, kernel, trust
 from kibitz.deadline import deadline
 from kibitz.errors import KibitzError
 
-CLOCK = -1
-"""The number of a message that tells the time."""
+_log = logging.getLogger(__name__)
+_CLOCK = -1
+"""The number of a message that tells the time spent on compiling."""
 _TICK = 0.05
 """Seconds from one such message to the next."""
+_READY = b"\0kibitz worker\0"
+"""What the output of the worker begins with; anything before it was printed by the start of Python."""
 _NICENESS = 5
 """The event loop, which answers everybody, goes first."""
 _TRIES = 2
-"""Work that was lost with its process is done once more: it need not have been at fault."""
 _SHORTEST_LIFE = 1.0
-"""Seconds: a process that ends sooner is not replaced at once."""
-_LAST_WORDS = 1.0
-"""Seconds that a process has to end in once it says nothing any more."""
+"""Seconds: a process that ends sooner is not started again at once."""
+_END_SECONDS = 1.0
+"""For a process to end in after its output has ended."""
 _LENGTH = struct.Struct("<Q")
+_LOST = "the server had to restart its worker process; try again"
 
 
 class WorkerLost(KibitzError):
-    """The process ended that did the work."""
+    """The worker process ended before it had finished."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,8 @@ class Worker:
         """Seconds spent on compiling so far, those of this moment included."""
         raise NotImplementedError
 
-    def replace(self) -> None:
-        """Begin anew, if that is possible, because something neither ends nor stops."""
+    def give_up(self, job: Job) -> None:
+        """A job hangs: end it by force, if that is possible."""
 
     def close(self) -> None:
         """End everything."""
@@ -106,25 +114,40 @@ class Worker:
 
 @dataclass(eq=False)
 class Job:
-    """Work that has begun."""
+    """Work that was given to a worker."""
 
     worker: Worker
     work: Work
     number: int
     future: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    began: float = field(default_factory=time.perf_counter)
-    tries: int = 1
+    tries: int = 0
+    is_stopped: bool = False
+    _began: float | None = None
     _compiled: float = 0.0
 
-    def __post_init__(self) -> None:
-        self._compiled = self.worker.compiling()
+    def begin(self) -> None:
+        """The worker has it now."""
+        self.tries += 1
+        self._began, self._compiled = time.perf_counter(), self.worker.compiling()
+
+    def wait(self) -> None:
+        """The worker has been lost, and it waits for another one."""
+        self._began = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the worker has it."""
+        return self._began is not None
 
     def seconds(self) -> float:
         """How long it has worked; compiling does not count, for others wait for it too."""
-        return time.perf_counter() - self.began - (self.worker.compiling() - self._compiled)
+        if self._began is None:
+            return 0.0
+        return time.perf_counter() - self._began - (self.worker.compiling() - self._compiled)
 
     def stop(self) -> None:
         """Let it end soon."""
+        self.is_stopped = True
         self.worker.stop(self)
 
     def end(self, succeeded: bool, result: Any) -> None:
@@ -180,6 +203,7 @@ class Threads(Worker):
     def start(self, work: Work) -> Job:
         """Begin with the work at once."""
         job, loop = Job(self, work, next(self._numbers)), asyncio.get_running_loop()
+        job.begin()
 
         def tell(done: Future[Any]) -> None:
             error = done.exception()
@@ -213,133 +237,183 @@ class Process(Worker):
         self._threads = threads
         self._numbers = itertools.count()
         self._jobs: dict[int, Job] = {}
+        self._suspects: list[Job] = []
+        """Jobs that were running when a process was lost: they are tried once more, one after the other."""
         self._process: asyncio.subprocess.Process | None = None
+        self._is_ready = self._was_ready = False
+        self._is_explained = False
+        """Whether the process was ended because of a job that is known: the others are not suspected."""
         self._life: asyncio.Task[None] | None = None
-        self._unsent: list[bytes] = []
+        self._closing = asyncio.Event()
         self._compiling = self._compiled_before = 0.0
-        self._is_closed = False
 
     def warm(self) -> None:
         """Start the process, if there is none."""
-        if self._life is None and not self._is_closed:
+        if self._life is None and not self._closing.is_set():
             self._life = asyncio.get_running_loop().create_task(self._live())
 
     def start(self, work: Work) -> Job:
-        """Begin with the work, as soon as the process is there."""
+        """Begin with the work, as soon as the process is ready."""
         job = Job(self, work, next(self._numbers))
         self._jobs[job.number] = job
-        self._hand_over(job)
+        if self._closing.is_set():
+            self._end(job.number, False, WorkerLost(_LOST))
+        elif self._is_ready:
+            self._hand_over(job)
+        else:
+            self.warm()
         return job
 
     def stop(self, job: Job) -> None:
         """Let a job end soon."""
-        if job.number in self._jobs:
+        if job.number not in self._jobs:
+            return
+        if job.has_begun:
             self._send((job.number, None))
+        else:
+            self._end(job.number, False, WorkerLost(_LOST))
 
     def compiling(self) -> float:
         """Seconds spent on compiling, as of the last message."""
         return self._compiled_before + self._compiling
 
-    def replace(self) -> None:
-        """End the process; what it was doing is tried once more in another one."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+    def give_up(self, job: Job) -> None:
+        """End a job that hangs with its process; the others are tried once more in another one."""
+        _log.warning("a job of the worker process hangs: %s", job.work.function)
+        self._end(job.number, False, WorkerLost(_LOST))
+        self._is_explained = True
+        self._kill()
 
     def close(self) -> None:
-        """End the process."""
-        self._is_closed = True
-        self.replace()
-        if self._process is None and self._life is not None:
-            self._life.cancel()
+        """End the process and all jobs."""
+        self._closing.set()
+        self._kill()
+        for number in list(self._jobs):
+            self._end(number, False, WorkerLost(_LOST))
 
     async def ended(self) -> None:
         """Wait for the end of the process, after `close`."""
         if self._life is not None:
             await asyncio.wait({self._life})
 
+    def _kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+
     def _hand_over(self, job: Job) -> None:
-        self.warm()
+        job.begin()
         try:
             self._send((job.number, pickle.dumps(job.work)))
         except Exception as error:  # it cannot be pickled
             self._end(job.number, False, error)
 
     def _send(self, message: Any) -> None:
-        data = pickle.dumps(message)
-        self._write(_LENGTH.pack(len(data)) + data)
-
-    def _write(self, data: bytes) -> None:
         stream = self._process.stdin if self._process is not None else None
-        if stream is None:
-            self._unsent.append(data)
-        elif not stream.is_closing():
-            stream.write(data)
+        if stream is not None and not stream.is_closing():
+            data = pickle.dumps(message)
+            stream.write(_LENGTH.pack(len(data)) + data)
 
     def _end(self, number: int, succeeded: bool, result: Any) -> None:
         job = self._jobs.pop(number, None)
-        if job is not None:
-            job.end(succeeded, result)
+        if job is None:
+            return
+        job.end(succeeded, result)
+        if self._suspects and job is self._suspects[0]:
+            self._suspects.pop(0)
+            if self._suspects and self._is_ready:
+                self._hand_over(self._suspects[0])
+        elif job in self._suspects:
+            self._suspects.remove(job)
 
     async def _live(self) -> None:
-        """From the start of a process to its end."""
-        began = time.monotonic()
+        """Keep a process alive as long as there is work for it."""
+        while not self._closing.is_set():
+            began = time.monotonic()
+            how = await self._live_once()
+            if self._closing.is_set():
+                break
+            self._sort_out(how)
+            if not self._jobs:
+                break
+            if time.monotonic() - began < _SHORTEST_LIFE:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), _SHORTEST_LIFE)
+        self._life = None
+
+    async def _live_once(self) -> str:
+        """One process from its start to its end; how it ended."""
+        self._was_ready = False
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-c", "from kibitz.web.worker import main; main()"),
+            process = self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-c", _BEGIN),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for the server
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
-            if self._is_closed:
-                self._process.kill()
-            unsent, self._unsent = self._unsent, []
+        except OSError as error:
+            return f"could not be started: {error}"
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            if self._closing.is_set():
+                self._kill()
             self._send((trust.allowed(), games.known_files(), self._threads))
-            for data in unsent:
-                self._write(data)
-            assert self._process.stdout is not None
-            with suppress(asyncio.IncompleteReadError, OSError):  # it has ended
-                while True:
-                    await self._hear(self._process.stdout)
+            await process.stdout.readuntil(_READY)
+            self._is_ready = self._was_ready = True
+            waiting = [job for job in self._jobs.values() if job not in self._suspects]
+            for job in self._suspects[:1] + waiting:
+                self._hand_over(job)
+            while True:
+                await self._receive(process.stdout)
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+            pass  # it has ended, or talks nonsense
+        except asyncio.CancelledError:
+            self._kill()
+            raise
         finally:
-            await self._bury(time.monotonic() - began)
+            self._is_ready = False
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), _END_SECONDS)
+        except TimeoutError:
+            self._kill()
+            await process.wait()
+        self._compiled_before, self._compiling = self.compiling(), 0.0
+        return f"ended with code {process.returncode}"
 
-    async def _hear(self, stream: asyncio.StreamReader) -> None:
+    def _sort_out(self, how: str) -> None:
+        """The process is gone: which jobs are tried once more, and which are not."""
+        begun = [job for job in self._jobs.values() if job.has_begun]
+        lost = begun if self._was_ready else list(self._jobs.values())
+        for job in begun:
+            job.wait()
+            job.tries -= self._is_explained
+        for job in lost:
+            if job.is_stopped or job.tries >= _TRIES or not self._was_ready:
+                self._end(job.number, False, WorkerLost(_LOST))
+            elif not self._is_explained and job not in self._suspects:
+                self._suspects.append(job)
+        self._is_explained = False
+        again = sum(job.number in self._jobs for job in begun)
+        _log.warning("the worker process %s; jobs to be done once more: %d", how, again)
+
+    async def _receive(self, stream: asyncio.StreamReader) -> None:
         """Take one message."""
         (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
         number, *told = pickle.loads(await stream.readexactly(length))
-        if number == CLOCK:
+        if number == _CLOCK:
             (self._compiling,) = told
             return
         succeeded, data = told
         try:
             self._end(number, succeeded, pickle.loads(data))
-        except Exception as error:  # it cannot be read here: a class that only the other process knows
+        except Exception as error:  # a class that only the other process knows, say
             self._end(number, False, error)
 
-    async def _bury(self, seconds: float) -> None:
-        """The process has ended: what it was doing is tried once more, or fails."""
-        process, self._process = self._process, None
-        if process is not None:
-            if process.stdin is not None:
-                process.stdin.close()
-            try:
-                await asyncio.wait_for(process.wait(), _LAST_WORDS)
-            except TimeoutError:
-                process.kill()
-                await process.wait()
-        self._compiled_before, self._compiling = self.compiling(), 0.0
-        if not self._is_closed and seconds < _SHORTEST_LIFE:
-            await asyncio.sleep(_SHORTEST_LIFE)
-        self._life = None
-        lost = list(self._jobs.values())
-        self._unsent.clear()  # of jobs all of which are handed over again
-        for job in lost:
-            if job.tries < _TRIES and not self._is_closed:
-                job.tries += 1
-                self._hand_over(job)
-            else:
-                code = None if process is None else process.returncode
-                self._end(job.number, False, WorkerLost(f"the worker process ended with code {code}"))
+
+_BEGIN = "from kibitz.web.worker import main; main()"
 
 
 # --- the other side ----------------------------------------------------------------------------------
@@ -356,20 +430,22 @@ class _Doing:
     def do(self) -> tuple[bool, bytes]:
         """Whether it succeeded, and the result or the exception, to be sent."""
         try:
-            self._work = pickle.loads(self._data)
-            if self._is_stopped:
-                self._work.stop()
-            return True, pickle.dumps(self._work())
-        except KibitzError as error:
-            return False, pickle.dumps(error)
-        except Exception:  # others can hold anything, and the traceback stays here
+            try:
+                self._work = pickle.loads(self._data)
+                if self._is_stopped:
+                    self._work.stop()
+                return True, pickle.dumps(self._work())
+            except KibitzError as error:
+                return False, pickle.dumps(error)
+        except BaseException:  # others can hold anything, and the traceback stays here
             return False, pickle.dumps(RuntimeError(f"in the worker process: {traceback.format_exc()}"))
 
     def stop(self) -> None:
         """Let it end soon."""
         self._is_stopped = True
         if self._work is not None:
-            self._work.stop()
+            with suppress(Exception):  # of an agent's own; the pool gives up what does not stop
+                self._work.stop()
 
 
 class _Served:
@@ -381,7 +457,7 @@ class _Served:
         self._doing: dict[int, _Doing] = {}
         self._is_working = threading.Event()
 
-    def hear(self) -> Any:
+    def receive(self) -> Any:
         """The next message. When the server has ended there is nothing to do any more."""
         head = self._incoming.read(_LENGTH.size)
         data = self._incoming.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
@@ -389,19 +465,23 @@ class _Served:
             os._exit(0)
         return pickle.loads(data)
 
-    def tell(self, *message: Any) -> None:
+    def send(self, *message: Any) -> None:
         """Send a message."""
         data = pickle.dumps(message)
+        self._write(_LENGTH.pack(len(data)) + data)
+
+    def _write(self, data: bytes) -> None:
         with self._writing, suppress(OSError):  # the server has gone
-            self._outgoing.write(_LENGTH.pack(len(data)) + data)
+            self._outgoing.write(data)
             self._outgoing.flush()
 
     def serve(self, threads: int) -> None:
         """Do what is asked for until the server ends."""
-        threading.Thread(target=self._tell_the_time, daemon=True).start()
+        threading.Thread(target=self._report_compiling, daemon=True).start()
         pool = ThreadPoolExecutor(threads)
+        self._write(_READY)
         while True:
-            number, data = self.hear()
+            number, data = self.receive()
             if data is not None:
                 self._doing[number] = _Doing(data)
                 self._is_working.set()
@@ -412,29 +492,44 @@ class _Served:
     def _do(self, number: int) -> None:
         answer = self._doing[number].do()
         del self._doing[number]
-        self.tell(number, *answer)
+        self.send(number, *answer)
 
-    def _tell_the_time(self) -> None:
-        """Tell now and then how long was compiled, as long as anything is done."""
+    def _report_compiling(self) -> None:
+        """Report the time spent on compiling, now and then, as long as there are jobs."""
         while True:
             self._is_working.wait()
             self._is_working.clear()
             if self._doing:
                 self._is_working.set()
-            self.tell(CLOCK, _compiling.seconds())
+            self.send(_CLOCK, _compiling.seconds())
             time.sleep(_TICK)
 
 
 def main() -> None:
-    """Be a worker: what is printed goes to the server's log, Ctrl-C is for the server."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    """Be a worker: what is printed goes to the server's log."""
+    outgoing = os.fdopen(os.dup(sys.__stdout__.fileno()), "wb")  # type: ignore[union-attr]
+    log = os.open(os.devnull, os.O_WRONLY) if sys.__stderr__ is None else sys.__stderr__.fileno()
+    os.dup2(log, sys.__stdout__.fileno())  # type: ignore[union-attr]
+    _end_with_the_server()
     with suppress(OSError, AttributeError):  # Windows knows no niceness
         os.nice(_NICENESS)
     _compiling.watch()
-    served = _Served(sys.stdin.buffer, outgoing)
-    permissions, files, threads = served.hear()
-    trust.inherit(permissions)
-    games.inherit(files)
-    served.serve(threads)
+    try:
+        served = _Served(sys.stdin.buffer, outgoing)
+        permissions, files, threads = served.receive()
+        trust.inherit(permissions)
+        games.inherit(files)
+        served.serve(threads)
+    finally:  # a worker that reads no more is none
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _end_with_the_server() -> None:
+    """The end of the input says so; Linux sees to it even while no Python code can read that."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+_PR_SET_PDEATHSIG = 1

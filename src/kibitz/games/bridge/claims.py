@@ -33,7 +33,7 @@ class Claim:
     def holds(self) -> bool:
         """Whether the claimer's side makes so many tricks in every sampled world, all hands seen.
 
-        False, too, if it was stopped.
+        False, too, if it was stopped because it took too long.
         """
         view = self._view
         game, record = view.game, view.record
