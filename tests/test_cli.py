@@ -309,6 +309,19 @@ def test_games_and_agents():
     assert "karamatic-mcts" in call("agents").stdout
 
 
+@pytest.mark.parametrize("name", ["oh-hell", "ohhell", "Boerenbridge", "oh_hell", "Diminishing-Bridge"])
+def test_games_are_found_by_the_names_people_search_for(name):
+    assert games.load(f"{name}:cards=7") == games.load("diminishing-bridge:cards=7")
+    assert [game["name"] for game in document("games", name)["games"]] == ["diminishing-bridge"]
+
+
+def test_results_have_the_own_name_of_a_game():
+    assert document("match", "Briscola", "random", "rule-based", "--games", 2)["game"] == "briskola"
+    assert play.Match("briscola:seats=3", ("random",), 1).game == "briskola:seats=3"
+    assert call("solve", "Bridge").stderr.startswith("kibitz: say which board")
+    assert "did you mean 'oh-hell'" in call("advise", "oh-hel", "7").stderr
+
+
 def test_advise_answers():
     found = document("advise", "briskola", "7", "--agent", "ismcts:200", "--seed", 3)
     assert found["iterations"] == 200

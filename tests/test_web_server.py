@@ -22,11 +22,13 @@ from fastapi.testclient import TestClient  # noqa: E402
 from starlette.websockets import WebSocketDisconnect  # noqa: E402
 
 from kibitz import games  # noqa: E402
+from kibitz.errors import BadOption  # noqa: E402
 from kibitz.position import deal  # noqa: E402
 from kibitz.search.advice import Advice, Row  # noqa: E402
 from kibitz.web import messages, thinking, worker  # noqa: E402
 from kibitz.web.app import create_app  # noqa: E402
 from kibitz.web.limits import Limits  # noqa: E402
+from kibitz.web.server import listen  # noqa: E402
 from kibitz.web.tables import Chair, Table  # noqa: E402
 from kibitz.web.worker import Work  # noqa: E402
 from tests.test_web_tables import GAMES, played_on, redealt  # noqa: E402
@@ -258,6 +260,37 @@ def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path):
         finally:
             server.kill()
             server.wait()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_in_use_is_named_before_anything_starts(host, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "kibitz",
+                "serve",
+                "--host",
+                host,
+                "--port",
+                str(port),
+                "--folder",
+                tmp_path,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 2
+    assert done.stderr == f"kibitz: port {port} is taken; choose another one with --port\n"
+
+
+def test_an_address_that_cannot_be_used_is_named():
+    for host in ("192.0.2.1", "no.such.host.invalid"):
+        with pytest.raises(BadOption, match=f"cannot listen at '{host}', port 8477: "):
+            listen(host, 8477)
 
 
 # --- what is hidden ---

@@ -59,8 +59,18 @@ Trust = Annotated[
     ),
 ]
 Moves = Annotated[bool, typer.Option("--moves", help="Keep the moves of every game too.")]
+
+
+def _own_name(game: str | None) -> str | None:
+    """The string with the game's own name, for `oh-hell` or `Bridge`."""
+    from kibitz import games as registry
+
+    return game and registry.canonical(game)
+
+
 GameArgument = Annotated[
-    str, typer.Argument(help="A game, such as briskola, briskola:seats=4 or my_game.py.")
+    str,
+    typer.Argument(help="A game, such as briskola, briskola:seats=4 or my_game.py.", callback=_own_name),
 ]
 
 
@@ -138,7 +148,9 @@ def _table(columns: list[str], rows: list[list[str]], title: str = "") -> None:
 
 @app.command()
 def games(
-    name: Annotated[str | None, typer.Argument(help="Explain the parameters of this game.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Explain the parameters of this game.", callback=_own_name)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the games and their parameters, or explain those of one.
@@ -423,7 +435,8 @@ def advise(
 
 
 SearchArgument = Annotated[
-    str, typer.Argument(help="A tree, such as my.tree or the name of an example, or a game.")
+    str,
+    typer.Argument(help="A tree, such as my.tree or the name of an example, or a game.", callback=_own_name),
 ]
 SearchPosition = Annotated[
     str, typer.Argument(help="In a game: the deal and the moves so far, '0: e3 d3'; the start, if not said.")
@@ -521,7 +534,11 @@ def _solve_bridge(game: str, position: str, as_json: bool) -> None:
 @app.command()
 def tree(
     game: Annotated[
-        str | None, typer.Argument(help="A tree, the name of an example, or a game; examples, if not said.")
+        str | None,
+        typer.Argument(
+            help="A tree, the name of an example, or a game (default: list the examples).",
+            callback=_own_name,
+        ),
     ] = None,
     position: SearchPosition = "",
     algorithm: Annotated[

@@ -309,6 +309,9 @@ class Match:
     judged: bool = False
     """Nothing is played: the one agent makes the first decision of a deal, and a solver judges it."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "game", games.canonical(self.game))  # one store key for all its names
+
     def check(self) -> None:
         """Raise what is wrong with it before anything is played."""
         if not 0 <= self.seed < 1 << 63:

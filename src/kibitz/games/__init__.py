@@ -36,6 +36,14 @@ GAMES = {
 }
 """Name → module:class of the games that come with Kibitz."""
 
+ALIASES = {
+    "boerenbridge": "diminishing-bridge",
+    "oh-hell": "diminishing-bridge",
+    "ohhell": "diminishing-bridge",
+    "briscola": "briskola",
+}
+"""Other names of these games; `canonical` also accepts capitals and underscores."""
+
 
 _served: dict[str, str] = {}
 """Name → path of files that a person has made known by a name, in this process."""
@@ -67,8 +75,24 @@ def load_untried(spec: str) -> Any:
     return _untried(spec)
 
 
+def canonical(spec: str) -> str:
+    """The string with the game's own name in it: results are stored under one name only.
+
+    >>> canonical("Oh-Hell:cards=7"), canonical("my_game.py")
+    ('diminishing-bridge:cards=7', 'my_game.py')
+    """
+    name, _ = specs.split(spec)
+    if name in GAMES or specs.is_file(name):
+        return spec
+    own = name.lower().replace("_", "-")
+    own = ALIASES.get(own, own)
+    if own not in GAMES or name in known():  # a plug-in may have the alias as its name
+        return spec
+    return own + spec.strip()[len(name) :]
+
+
 def _untried(spec: str) -> Any:
-    name, given = specs.split(spec)
+    name, given = specs.split(canonical(spec))
     if name == "openspiel":
         return _from_openspiel(spec.partition(":")[2])
     cls = game_class(name)
@@ -93,9 +117,12 @@ def game_class(name: str) -> Any:
     """The class of a game, by name or by an allowed file."""
     if specs.is_file(name) or name in _served:
         return _from_file(Path(_served.get(name, name)))
+    name = canonical(name)
     found = GAMES if name in GAMES else known()  # looking for plug-ins takes some milliseconds
     if name not in found:
-        raise UnknownName("game", name, found, hint=" A game of your own: its file, my_game.py.")
+        raise UnknownName(
+            "game", name, {**found, **ALIASES}, hint=" A game of your own: its file, my_game.py."
+        )
     module, _, cls = found[name].partition(":")
     return getattr(importlib.import_module(module), cls)
 

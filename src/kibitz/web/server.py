@@ -8,6 +8,7 @@ them are looked through once a second.
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import re
@@ -25,6 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from kibitz import __version__
+from kibitz.errors import BadOption, quoted
 from kibitz.web.app import create_app
 from kibitz.web.limits import Bucket, Limits, client_of
 from kibitz.web.thinking import KINDS
@@ -222,6 +224,26 @@ def in_a_process(limits: Limits) -> Worker:
     return worker
 
 
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets at all addresses of a host that this computer has; `BadOption` says why there are none."""
+    sockets: list[socket.socket] = []
+    reason = ""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        found, reason = [], str(error.strerror)
+    for family, _, _, _, address in dict.fromkeys(found):
+        try:
+            sockets.append(socket.create_server(address, family=family))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise BadOption(f"port {port} is taken; choose another one with --port") from None
+            reason = error.strerror or str(error)  # such as localhost's second address without IPv6
+    if not sockets:
+        raise BadOption(f"cannot listen at {quoted(host)}, port {port}: {reason}; change --host or --port")
+    return sockets
+
+
 def serve(
     folder: Path,
     host: str,
@@ -236,6 +258,7 @@ def serve(
     `proxy` is the address of a web server in front of this one, which tells the clients' addresses.
     """
     limits = limits or Limits()
+    sockets = listen(host, port)
     own = host if re.fullmatch(r"[A-Za-z0-9.-]+", host) else "localhost"
     app = create_app(folder, limits, (own, *names), store, in_a_process)
     proxies = frozenset(client_of(address.strip()) for address in proxy.split(",") if address.strip())
@@ -245,8 +268,6 @@ def serve(
     print(f"tables are kept in {folder}", file=sys.stderr)
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=type("Requests", (_Requests,), {"gate": gate}),
         ws=type("Socket", (_Socket,), {"gate": gate}),
         log_config=None,
@@ -259,4 +280,4 @@ def serve(
         backlog=_ACCEPTED_AT_ONCE,
     )
     with suppress(KeyboardInterrupt):  # uvicorn raises it again when all is closed
-        _Server(config).run()
+        _Server(config).run(sockets)
