@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from kibitz.games.bridge.board import Board, Fault
+from kibitz.games.bridge.files import read_pbn, write_lin
+from kibitz.games.bridge.lin import each_lin
+from kibitz.games.bridge.pbn import each_pbn
 from tests.test_cli import call
 
 BOARD = """
@@ -98,3 +102,76 @@ def test_convert_keeps_what_it_does_not_know_and_draws(board, tmp_path):
 def test_advice_for_a_hand_that_is_not_given():
     failed = call("advise", "bridge", "N:KQJ2.543.A32.T98 - - -")
     assert (failed.returncode, "west is to play, and its hand is not given" in failed.stderr) == (3, True)
+
+
+BAD = BOARD.replace('"7"', '"8"').replace("765.9876", "76.9876")
+
+
+@pytest.mark.parametrize("name", ["three.pbn", "three.lin"])
+def test_one_bad_board_does_not_keep_the_others_from_being_solved(name, tmp_path):
+    path = tmp_path / name
+    texts = [BOARD, BAD, BOARD.replace('"7"', '"9"')]
+    if name.endswith("lin"):
+        texts = [write_lin(read_pbn(text)).replace("\n", "") for text in (BOARD, BOARD, BOARD)]
+        texts[1] = texts[1].replace("Board 7", "Board 8").replace("S765", "S76")
+        texts[2] = texts[2].replace("Board 7", "Board 9")
+    path.write_text("\n".join(texts))
+    one = call("solve", "bridge", f"{path}#7")
+    assert (one.returncode, one.stderr) == (0, "")
+    assert "par     +630" in one.stdout
+    assert call("advise", "bridge", str(path), "--agent", "pimc:2").returncode == 0  # the first board
+    all_of_them = call("solve", "bridge", str(path))
+    assert all_of_them.returncode == 3
+    assert all_of_them.stdout.count("par     +630") == 2
+    reason = "west has 12 cards, but north 13; missing: 5S"
+    assert all_of_them.stderr.startswith(f"kibitz: left out: {name}: line ")
+    assert reason in all_of_them.stderr
+    answer = json.loads(call("solve", "bridge", str(path), "--json").stdout)
+    assert [board["board"] for board in answer["boards"]] == [7, 9]
+    assert [reason in why for why in answer["left_out"]] == [True]
+    bad = call("solve", "bridge", f"{path}#8")
+    assert (bad.returncode, bad.stdout) == (3, "")
+    assert reason in bad.stderr
+    assert reason in call("convert", str(path), str(tmp_path / "all.pbn")).stderr  # never fewer in silence
+
+
+@pytest.mark.parametrize(
+    ("reader", "good", "noise"),
+    [(each_pbn, '[Board "{}"]\n[Deal "N:A... K... Q... J..."]\n', "[Event \"\n"),
+     (each_lin, "qx|o{}|md|1SQ,SJ,SA,SK|\n", "qx|o2|md\n")],
+)  # fmt: skip
+def test_after_noise_the_next_board_is_read(reader, good, noise):
+    found = list(reader("\n".join([good.format(1), noise, good.format(3)])))
+    assert [isinstance(each, Fault) for each in found] == [False, True, False]
+    assert [each.number for each in found if isinstance(each, Board)] == [1, 3]
+
+
+def test_an_ending_is_solved():
+    ending = "N:AK... QJ... T9... 87..."
+    shown = call("solve", "bridge", ending)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert [line.split() for line in shown.stdout.splitlines()] == [
+        ["tricks", "C", "D", "H", "S", "NT"],
+        ["north", *"22222"],
+        ["east", *"00000"],
+        ["south", *"22222"],
+        ["west", *"00000"],
+    ]
+    (told,) = json.loads(call("solve", "bridge:strain=notrump", ending, "--json").stdout)["boards"]
+    assert told["table"]["north"]["NT"] == 2
+    assert told["par"] is None
+    assert told["cards"] == {"to_play": "west", "tricks": {"8S": 0, "7S": 0}}
+
+
+def test_the_contract_of_the_game_is_that_of_a_deal_without_one():
+    whole = "N:AQ2.K43.QJ32.432 JT98.QJT.54.KQJT K43.A52.AK6.A965 765.9876.T987.87"
+    assert "to play" not in call("solve", "bridge", whole).stdout
+    shown = call("solve", "bridge:strain=spades,level=4", whole).stdout
+    assert "4 spades by south, west to play; east-west make" in shown
+
+
+def test_an_ending_whose_leader_is_known(tmp_path):
+    path = tmp_path / "ending.pbn"
+    path.write_text('[Deal "N:AK..A. Q.J.K. JT.Q.. .AK.Q."]\n[Contract "NT"]\n[Play "N"]\n')
+    (told,) = json.loads(call("solve", "bridge", str(path), "--json").stdout)["boards"]
+    assert told["cards"] == {"to_play": "north", "tricks": {"KS": 3, "AS": 3, "AD": 3}}

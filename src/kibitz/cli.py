@@ -523,12 +523,21 @@ def _solve_bridge(game: str, position: str, as_json: bool) -> None:
     if not position:
         raise BadOption("say which board: a deal, such as 7 or 'N:AK….… … … …', or a .pbn or .lin file")
     story = _story()
-    solved = solution.solve(solution.boards_of(loaded, position), story.progress("boards"))
+    boards, faults = solution.sorted_out(solution.each_board_of(loaded, position))
+    if not boards:
+        raise faults[0].error
+    solved = solution.solve(boards, story.progress("boards"), solution.contract_in(loaded, game))
     story.close()
     if as_json:
-        _document("solve", {"game": game, "position": position, "boards": [s.to_dict() for s in solved]})
+        left_out = [str(fault.error) for fault in faults]
+        answer = {"boards": [s.to_dict() for s in solved], "left_out": left_out}
+        _document("solve", {"game": game, "position": position, **answer})
     else:
         print("\n\n".join(map(str, solved)))
+    for fault in faults:
+        _warn(f"left out: {fault.error}")
+    if faults:
+        raise typer.Exit(3)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from kibitz.deadline import check
-from kibitz.errors import ParseError
+from kibitz.errors import InputError, ParseError
 from kibitz.games.bridge.rules import NOTRUMP, OVER, PLAYING, Bridge
 from kibitz.games.bridge.text import CARDS, SEATS
 from kibitz.position import State, View
@@ -125,6 +125,24 @@ class Board:
     def tag(self, name: str) -> str | None:
         """The value of the first tag of this name, such as a player's name under `North`."""
         return next((tag.value for tag in self.tags if tag.name == name), None)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a board that cannot be read; the other boards of its file can."""
+
+    error: InputError
+    number: int | None = None
+    """The board's number, if that could be read."""
+
+
+def all_right(found: Iterable[Board | Fault]) -> list[Board]:
+    """The boards, if all of them could be read; else the first error."""
+    boards = []
+    for each in found:
+        if isinstance(each, Fault):
+            raise each.error
+        boards.append(each)
+    return boards
 
 
 # --- texts and their lines -------------------------------------------------------------------------

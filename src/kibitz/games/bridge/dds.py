@@ -95,7 +95,7 @@ class Table:
 
 
 def tables(deals: Sequence[Sequence[int]]) -> Iterator[Table]:
-    """The 20 results of each deal, given as four hands from north on."""
+    """The 20 results of each deal or ending, given as four hands from north on."""
     from endplay import _dds
     from endplay.dds.ddtable import DDTable
 
@@ -109,8 +109,9 @@ def tables(deals: Sequence[Sequence[int]]) -> Iterator[Table]:
         with _ONE_AT_A_TIME:
             _dds.CalcAllTables(asked, -1, every_strain, solved, _dds.allParResults())
         for i in range(len(part)):
-            results = solved.results[i]
+            results, gone = solved.results[i], 13 - part[i][0].bit_count()  # the solver counts to 13
             tricks = tuple(
-                tuple(results.resTable[_STRAINS[strain]][seat] for strain in range(5)) for seat in range(4)
+                tuple(results.resTable[_STRAINS[strain]][seat] - gone for strain in range(5))
+                for seat in range(4)
             )
             yield Table(tricks, DDTable(results))

@@ -13,22 +13,24 @@ line of cards and back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kibitz.errors import BadOption, ParseError, Unwritable
-from kibitz.games.bridge.board import VULNERABLE, Board, Note, Tag, board_of, position
-from kibitz.games.bridge.lin import read_lin, write_lin
-from kibitz.games.bridge.pbn import read_pbn, write_pbn
+from kibitz.games.bridge.board import VULNERABLE, Board, Fault, Note, Tag, all_right, board_of, position
+from kibitz.games.bridge.lin import each_lin, read_lin, write_lin
+from kibitz.games.bridge.pbn import each_pbn, read_pbn, write_pbn
 from kibitz.reading import file_bytes
 
 __all__ = [
     "VULNERABLE",
     "Board",
+    "Fault",
     "Note",
     "Tag",
     "board_of",
     "load",
+    "load_each",
     "position",
     "read",
     "read_lin",
@@ -38,16 +40,25 @@ __all__ = [
     "write_pbn",
 ]
 
-_READERS = {".pbn": read_pbn, ".lin": read_lin}
+_READERS = {".pbn": each_pbn, ".lin": each_lin}
 _WRITERS = {".pbn": write_pbn, ".lin": write_lin}
 
 
 def load(path: Path | str) -> list[Board]:
     """The boards of a file. Its suffix says how it is written, .pbn or .lin, or else its first letters."""
+    return all_right(load_each(path))
+
+
+def load_each(path: Path | str) -> Iterator[Board | Fault]:
+    """The boards of a file, one after the other, and in their places those that cannot be read."""
     path = Path(path)
     data = file_bytes(path)
     try:
-        return read(_decoded(data), path.suffix)
+        for each in _read_each(_decoded(data), path.suffix):
+            if isinstance(each, Fault):
+                yield each._replace(error=ParseError(f"{path.name}: {each.error}"))
+            else:
+                yield each
     except ParseError as error:
         raise ParseError(f"{path.name}: {error}") from None
 
@@ -67,6 +78,10 @@ def save(boards: Iterable[Board], path: Path | str) -> None:
 
 def read(text: str, suffix: str = "") -> list[Board]:
     """The boards of a text, PBN or LIN; its first letters tell if the suffix of its file does not."""
+    return all_right(_read_each(text, suffix))
+
+
+def _read_each(text: str, suffix: str) -> Iterator[Board | Fault]:
     looks_like = ".lin" if re.match(r"[\ufeff\s]*[A-Za-z]{2}\|", text) else ".pbn"
     return _READERS.get(suffix.lower(), _READERS[looks_like])(text)
 

@@ -17,8 +17,10 @@ from kibitz.games.bridge.board import (
     SUITS,
     VULNERABLE,
     Board,
+    Fault,
     Note,
     Tag,
+    all_right,
     at_line,
     call_of,
     card_of,
@@ -62,28 +64,66 @@ _OWN = frozenset({"md", "sv", "mb", "pc", "mc"})
 
 def read_lin(text: str) -> list[Board]:
     """The boards of a text in LIN. What belongs to all boards of a match stays with the first one."""
-    boards: list[Board] = []
+    return all_right(each_lin(text))
+
+
+def each_lin(text: str) -> Iterator[Board | Fault]:
+    """The boards of a text in LIN, one after the other, and in their places those that cannot be read."""
     elements: list[_Element] = []
     has_deal, letters = False, 0
     for element in _elements(plain(text)):
         check()
+        if isinstance(element, ParseError):
+            yield Fault(element, _number_in(elements))
+            elements, has_deal, letters = [], False, 0
+            continue
         if has_deal and element.name in ("qx", "pn", "md"):
-            boards.append(_board(elements))
+            yield _board_or_fault(elements)
             elements, has_deal, letters = [], False, 0
         letters += len(element.value) + 4
         check_length(element.line, letters)
         elements.append(element)
         has_deal |= element.name == "md"
-    return [*boards, _board(elements)]
+    if elements:
+        yield _board_or_fault(elements)
 
 
-def _elements(text: str) -> Iterator[_Element]:
+def _board_or_fault(elements: list[_Element]) -> Board | Fault:
+    try:
+        return _board(elements)
+    except ParseError as error:
+        return Fault(error, _number_in(elements))
+
+
+def _number_in(elements: list[_Element]) -> int | None:
+    return next((number for element in elements if (number := _number(element)) is not None), None)
+
+
+def _number(element: _Element) -> int | None:
+    """The number of a board, if an element tells it."""
+    kind, word = ("ah", r"board\s*") if element.name == "ah" else ("qx", "[oc]")
+    found = re.fullmatch(f"{word}([0-9]{{1,9}})", element.value.strip(), re.I)
+    return int(found[1]) if found and element.name == kind else None
+
+
+_NEXT_BOARD = re.compile(r"\n\s*(?=(?:qx|pn|md)\|)", re.I)
+
+
+def _elements(text: str) -> Iterator[_Element | ParseError]:
+    """The elements; after an error those from the next line on with which a board can begin."""
     line, place, end = 1, 0, len(text.rstrip())
     while place < end:
         element = _ELEMENT.match(text, place)
         if element is None:
             line += text.count("\n", place, end - len(text[place:end].lstrip()))
-            raise ParseError(f"line {line}: this is no element, name|value|: {short(text[place:])}")
+            yield ParseError(f"line {line}: this is no element, name|value|: {short(text[place:])}")
+            following = _NEXT_BOARD.search(text, place)
+            if following is None:
+                return
+            start = place + len(text[place:end]) - len(text[place:end].lstrip())
+            line += text.count("\n", start, following.end())
+            place = following.end()
+            continue
         line += text.count("\n", place, element.start(1))
         yield _Element(line, element[1].lower(), element[2].replace("\n", ""))
         line += text.count("\n", element.start(1), element.end())
@@ -98,7 +138,8 @@ def _board(elements: list[_Element]) -> Board:
     cards: list[int] = []
     lines: list[int] = []
     deal_line = 0
-    for line, key, value in elements:
+    for element in elements:
+        (line, key, value), number = element, _number(element)
         word = value.strip()
         with at_line(line):
             if key == "md":
@@ -125,12 +166,12 @@ def _board(elements: list[_Element]) -> Board:
             elif key == "pn" and value.count(",") == 3:
                 names = zip(_FROM_SOUTH, value.split(","), strict=True)
                 tags += [Tag(SEATS[seat].capitalize(), name) for seat, name in names if name]
-            elif key == "ah" and re.fullmatch(r"board\s*[0-9]{1,9}", word, re.I):
-                fields["number"] = int(word[5:])
+            elif key == "ah" and number is not None:
+                fields["number"] = number
             elif key not in _LAYOUT or word:
                 tags.append(Tag(key, value))
-                if key == "qx" and re.fullmatch(r"[oc][0-9]{1,9}", word, re.I):
-                    fields.setdefault("number", int(word[1:]))
+                if number is not None:
+                    fields.setdefault("number", number)
     if not deal_line:
         raise ParseError(f"line {elements[0].line}: this board has no deal, md|…|")
     fields |= {"auction": tuple(calls), "play": tuple(cards), "notes": tuple(notes)}

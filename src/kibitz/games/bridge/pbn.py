@@ -21,8 +21,10 @@ from kibitz.games.bridge.board import (
     SUITS,
     VULNERABLE,
     Board,
+    Fault,
     Note,
     Tag,
+    all_right,
     at_line,
     call_of,
     card_of,
@@ -82,11 +84,21 @@ _SIDE_WORDS |= {"both": "both"} | dict.fromkeys((*_UNKNOWN, "-", "love"), "none"
 
 def read_pbn(text: str) -> list[Board]:
     """The boards of a text in PBN."""
-    boards = []
+    return all_right(each_pbn(text))
+
+
+def each_pbn(text: str) -> Iterator[Board | Fault]:
+    """The boards of a text in PBN, one after the other, and in their places those that cannot be read."""
+    is_empty = True
     before: dict[str, str] = {}  # the values of earlier boards, for which # stands
     standing: dict[str, None] = {}  # tags that ## has set for all boards to come
-    for tags in _games(plain(text)):
+    for tags, error in _games(plain(text)):
         check()
+        if error is not None:
+            yield Fault(error, _number_in(tags))
+            is_empty = False
+            before = {name: before[name] for name in standing}  # it might have had other values
+            continue
         there = {tag.name for tag in tags}
         for i, tag in enumerate(tags):
             if tag.value.startswith("##"):
@@ -99,15 +111,35 @@ def read_pbn(text: str) -> list[Board]:
         heads_the_file = all(name in standing for name in there if name)
         tags += [_Found(tags[0].line, name, before[name], []) for name in standing if name not in there]
         before |= {tag.name: tag.value for tag in reversed(tags)}
-        if not heads_the_file:
-            boards.append(_board(tags))
-    if not boards:
+        if heads_the_file:
+            continue
+        is_empty = False
+        try:
+            board = _board(tags)
+        except ParseError as why:
+            yield Fault(why, _number_in(tags))
+        else:
+            yield board
+    if is_empty:
         raise ParseError('line 1: there is no board; one has a tag such as [Deal "N:…"]')
-    return boards
 
 
-def _games(text: str) -> Iterator[list[_Found]]:
-    """The tags of each board, which an empty line ends. Comments come as tags without name."""
+def _number_in(tags: Iterable[_Found]) -> int | None:
+    """The number of a board that cannot be read otherwise."""
+    try:
+        return next((_number(tag.value).get("number") for tag in tags if tag.name == "Board"), None)
+    except ParseError:
+        return None
+
+
+_GAP = re.compile(r"\n[ \t]*(?=\n|\Z)")
+
+
+def _games(text: str) -> Iterator[tuple[list[_Found], ParseError | None]]:
+    """The tags of each board, which an empty line ends, and what is wrong with the text of a board.
+
+    Comments come as tags without name.
+    """
     text = "\n" + text  # so that every line begins with a line end
     tags: list[_Found] = []
     section: _Found | None = None
@@ -116,10 +148,18 @@ def _games(text: str) -> Iterator[list[_Found]]:
         check()
         token = _TOKEN.match(text, place)
         words = token.group() if token else text[place : place + 200]
-        if token is None or (token["row"] and section is None):
-            wanted = "this comment has no end" if words[0] == "{" else 'this is no tag, [Name "value"]'
-            raise ParseError(f"line {line}: {wanted}: {short(words)}")
-        check_length(line, token.end() - start)
+        try:
+            if token is None or (token["row"] and section is None):
+                wanted = "this comment has no end" if words[0] == "{" else 'this is no tag, [Name "value"]'
+                raise ParseError(f"line {line}: {wanted}: {short(words)}")
+            check_length(line, token.end() - start)
+        except ParseError as error:
+            yield tags, error
+            gap = _GAP.search(text, place)
+            end = gap.end() if gap else len(text)
+            line += text.count("\n", place, end)
+            tags, section, place, start = [], None, end, end
+            continue
         if token["tag"]:
             section = _Found(line, token["name"], _unquoted(token["value"]), [])
             tags.append(section)
@@ -128,12 +168,12 @@ def _games(text: str) -> Iterator[list[_Found]]:
         elif token["row"] and section:
             section.rows.append((line, words.rstrip()))
         elif token["gap"] and section:
-            yield tags
+            yield tags, None
             tags, section, start = [], None, token.end()
         line += words.count("\n")
         place = token.end()
     if section:
-        yield tags
+        yield tags, None
 
 
 def _unquoted(string: str) -> str:

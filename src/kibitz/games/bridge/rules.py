@@ -26,6 +26,7 @@ of the game say what is dealt, `any` draws it. The fields for the play are those
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -320,9 +321,10 @@ class Bridge(NamedTuple):
 
         A board without a contract gets the one of the game's parameters.
         """
+        from kibitz.games.bridge import board as boards
         from kibitz.games.bridge import files, solution
 
-        board = solution.boards_of(game, words)[0]
+        board = boards.all_right(islice(solution.each_board_of(game, words), 1))[0]
         drawn = {name: getattr(game, name) for name in ("level", "strain", "declarer", "doubled")}
         known = {name: value for name, value in drawn.items() if value != ANY}
         state = files.position(board, game, **known)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kibitz import specs
 from kibitz.errors import InputError, quoted
 from kibitz.games.bridge import dds
-from kibitz.games.bridge.files import Board, board_of, load, position, read_pbn
+from kibitz.games.bridge.board import FULL, all_right
+from kibitz.games.bridge.files import Board, Fault, board_of, load_each, position, read_pbn
+from kibitz.games.bridge.rules import ANY
 from kibitz.games.bridge.text import CARDS, SEATS, contract_text
 from kibitz.position import deal
 from kibitz.reading import deal_number, is_file, is_number, whole_number
@@ -24,14 +27,19 @@ def boards_of(game: Any, text: str) -> list[Board]:
 
     'evening.pbn#3' is the board with the number 3 of the file alone, or its third if they have no numbers.
     """
+    return all_right(each_board_of(game, text))
+
+
+def each_board_of(game: Any, text: str) -> Iterable[Board | Fault]:
+    """What `boards_of` tells; boards of a file that cannot be read do not keep the others from being read."""
     if game is not None and is_number(text):
         return [board_of(deal(game, deal_number(text)))]
     if _DEAL.match(text):
         return read_pbn(f'[Deal "{text.strip()}"]')
     path, _, wanted = text.rpartition("#") if not is_file(text) and "#" in text else (text, "", "")
-    boards = load(path)
     if not wanted:
-        return boards
+        return load_each(path)
+    boards = list(load_each(path))
     chosen = [board for board in boards if str(board.number) == wanted.strip()]
     if not chosen and 1 <= (whole_number(wanted) or 0) <= len(boards):
         chosen = [boards[int(wanted) - 1]]
@@ -45,10 +53,10 @@ class Solution:
     """What is known of a board when all hands are open."""
 
     board: Board
-    table: dds.Table | None
-    """`None` for an ending."""
+    table: dds.Table
     par: tuple[int, list[str]] | None
-    """The score of north and south, and the contracts that make it; north deals, if nobody is said to."""
+    """The score of north and south, and the contracts that make it (dealer, if not known: north); `None` for
+    an ending."""
     state: Any
     """The position after the recorded play; `None` without a contract, or when all cards are played."""
     cards: dict[int, int]
@@ -56,12 +64,10 @@ class Solution:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the same that `--json` prints."""
-        table = None
-        if self.table is not None:
-            table = {
-                seat: dict(zip(_STRAINS, tricks, strict=True))
-                for seat, tricks in zip(SEATS, self.table.tricks, strict=True)
-            }
+        table = {
+            seat: dict(zip(_STRAINS, tricks, strict=True))
+            for seat, tricks in zip(SEATS, self.table.tricks, strict=True)
+        }
         par = None if self.par is None else {"score": self.par[0], "contracts": self.par[1]}
         cards = None
         if self.state is not None:
@@ -75,10 +81,9 @@ class Solution:
         lines = [] if self.board.number is None else [f"board {self.board.number}"]
         if self.state is not None:
             lines += [str(self.state.open_view()), ""]
-        if self.table is not None:
-            lines.append(f"{'tricks':<7}" + "".join(f"{strain:>4}" for strain in _STRAINS))
-            for seat, tricks in zip(SEATS, self.table.tricks, strict=True):
-                lines.append(f"{seat:<7}" + "".join(f"{n:>4}" for n in tricks))
+        lines.append(f"{'tricks':<7}" + "".join(f"{strain:>4}" for strain in _STRAINS))
+        for seat, tricks in zip(SEATS, self.table.tricks, strict=True):
+            lines.append(f"{seat:<7}" + "".join(f"{n:>4}" for n in tricks))
         if self.par is not None:
             score, contracts = self.par
             lines.append(f"par     {score:+d} for north-south: {', '.join(contracts) or 'passed out'}")
@@ -92,44 +97,80 @@ class Solution:
         return "\n".join(lines)
 
 
-def solve(boards: Sequence[Board], progress: Callable[[int, int], None] | None = None) -> list[Solution]:
-    """Solve boards, all hands of which must be known, on all cores."""
-    for i, board in enumerate(boards, 1):
-        if not all(board.hands):
-            raise InputError(f"board {board.number or i} hides a hand; only open deals can be solved")
-    states = [_to_play(board) for board in boards]
-    whole = [i for i, board in enumerate(boards) if board.cards == 13]
-    played = [i for i, state in enumerate(states) if state is not None]
-    total, done = len(whole) + len(played), 0
+def contract_in(rules: Any, spec: str) -> dict[str, int] | None:
+    """The contract that the string of a game tells, for boards without one; `None`, if it tells none."""
+    given = {name for name, _ in specs.split(spec)[1]}
+    names = ("strain", "level", "declarer", "doubled")
+    if given.isdisjoint(names):
+        return None
+    return {name: getattr(rules, name) for name in names if getattr(rules, name) != ANY}
 
-    def counted(found: Iterable[Any], places: list[int]) -> dict[int, Any]:
+
+def sorted_out(found: Iterable[Board | Fault]) -> tuple[list[Board], list[Fault]]:
+    """The boards that can be solved, and what is wrong with the others."""
+    boards, faults = [], []
+    for i, each in enumerate(found, 1):
+        if isinstance(each, Fault):
+            faults.append(each)
+        elif not all(each.hands):
+            number = each.number or i
+            faults.append(
+                Fault(InputError(f"board {number} hides a hand; only open deals can be solved"), number)
+            )
+        else:
+            boards.append(each)
+    return boards, faults
+
+
+def solve(
+    boards: Sequence[Board],
+    progress: Callable[[int, int], None] | None = None,
+    contract: Mapping[str, int] | None = None,
+) -> list[Solution]:
+    """Solve boards, all hands of which must be known, on all cores.
+
+    `contract` has the strain, level, declarer and doubling of boards that have no contract; without it, the
+    cards of such boards have no values.
+    """
+    for fault in sorted_out(boards)[1]:
+        raise fault.error
+    states = [_to_play(board, contract) for board in boards]
+    played = [i for i, state in enumerate(states) if state is not None]
+    total, done = len(boards) + len(played), 0
+
+    def counted(found: Iterable[Any]) -> Iterator[Any]:
         nonlocal done
-        result = {}
-        for i, one in zip(places, found, strict=True):
-            result[i], done = one, done + 1
+        for one in found:
+            done += 1
             if progress:
                 progress(done, total)
-        return result
+            yield one
 
-    tables = counted(dds.tables([boards[i].hands for i in whole]), whole)
-    values = counted(dds.card_values([states[i].record for i in played]), played)
+    tables = list(counted(dds.tables([board.hands for board in boards])))
+    values = dict(zip(played, counted(dds.card_values([states[i].record for i in played])), strict=True))
     solutions = []
-    for i, (board, state) in enumerate(zip(boards, states, strict=True)):
-        par = None
-        if i in tables:
-            par = tables[i].par(board.dealer or 0, board.vulnerable)
+    for i, (board, table, state) in enumerate(zip(boards, tables, states, strict=True)):
+        par = table.par(board.dealer or 0, board.vulnerable) if board.cards == FULL else None
         cards = {}
         if state is not None:
             side = int(state.record.turn) % 2
             made = int(state.game.made(state.record, side))
             cards = {card: made + tricks for card, tricks in values[i].items()}
-        solutions.append(Solution(board, tables.get(i), par, state, cards))
+        solutions.append(Solution(board, table, par, state, cards))
     return solutions
 
 
-def _to_play(board: Board) -> Any:
-    """The position after the recorded play, if somebody is to play."""
-    if not board.level:
+def _to_play(board: Board, contract: Mapping[str, int] | None) -> Any:
+    """The position after the recorded play, if there is a contract and somebody is to play."""
+    if board.level == 0:
         return None
-    state = position(board)
+    if contract is None:
+        has_level = board.level is not None or board.cards < FULL  # PBN tells no level of an ending
+        has_declarer = board.declarer is not None or board.leader is not None
+        if board.strain is None or not has_level or not has_declarer:
+            return None
+    known: dict[str, Any] = dict(contract or {})
+    if board.leader is not None:
+        known["declarer"] = (board.leader + 3) % 4
+    state = position(board, **known)
     return None if state.is_over else state
