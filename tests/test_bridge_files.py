@@ -10,11 +10,12 @@ import pytest
 from endplay import types
 from endplay.parsers import lin as endplay_lin
 from endplay.parsers import pbn as endplay_pbn
+from endplay.utils.play import linearise_play, tabularise_play
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibitz.errors import BadOption, InputError, KibitzError, ParseError, Unwritable
-from kibitz.games.bridge import files
+from kibitz.games.bridge import files, pbn
 from kibitz.games.bridge.board import contract_of
 from kibitz.games.bridge.diagram import svg
 from kibitz.games.bridge.files import Board, Note, Tag
@@ -313,7 +314,12 @@ def assert_same(board, twin):
         twin.contract.declarer,
     )
     assert (1, 2, 4)[doubled] == twin.contract.penalty
-    assert board.play == tuple(card(f"{c.suit.name[0].upper()}{c.rank.abbr}") for c in twin.play)
+    assert board.play == tuple(card(word_of(each)) for each in twin.play)
+
+
+def word_of(twin):
+    """A card of endplay's as files write it."""
+    return f"{twin.suit.name[0].upper()}{twin.rank.abbr}"
 
 
 @pytest.mark.parametrize("seed", range(40, 52))
@@ -326,6 +332,41 @@ def test_endplay_agrees(seed):
     twin = endplay_lin.loads(files.write_lin([board]))[0]
     assert_same(board, twin)
     assert_same(files.read_lin(endplay_lin.dumps([twin]))[0], twin)
+
+
+STRAINS = (types.Denom.clubs, types.Denom.diamonds, types.Denom.hearts, types.Denom.spades, types.Denom.nt)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_contracts_and_tables_of_the_play_are_those_of_endplay(seed):
+    """Of any auction the contract; of any play, whole or not, the table, from which the play comes back."""
+    chosen = random.Random(seed)
+    dealer, calls = chosen.randrange(4), random_auction(chosen)
+    theirs = types.Contract.from_auction(types.Player(dealer), [types.Bid(call) for call in calls])
+    ours = contract_of(dealer, calls)
+    if theirs.is_passout():
+        assert ours == {"level": 0}
+    else:
+        denom = STRAINS[ours["strain"]]
+        assert (ours["level"], denom, ours["declarer"]) == (theirs.level, theirs.denom, theirs.declarer)
+        assert ("passed", "doubled", "redoubled")[ours["doubled"]] == theirs.penalty.name
+
+    leader, strain = chosen.randrange(4), chosen.randrange(5)
+    played = chosen.sample(range(52), chosen.randrange(1, 53))
+    none = types.Card(suit=types.Denom.nt, rank=types.Rank.R2)
+    line = [types.Card(pbn.card_word(each)) for each in played]
+    table = tabularise_play(line, types.Player(leader), STRAINS[strain])
+    words = ["-" if each == none else word_of(each) for row in table for each in row]
+    board = replace(BOARDS[0], leader=leader, strain=strain, play=tuple(played))
+    assert pbn._table(board) == words
+    cells = [None if word == "-" else card(word) for word in words]
+    assert pbn._in_order(cells, 0, strain) == played
+    back = linearise_play([list(row) for row in table], types.Player(leader), STRAINS[strain])
+    assert [card(word_of(each)) for each in back] == played
+    column = chosen.randrange(4)  # the table may begin with any seat
+    turned = [row[-column:] + row[:-column] if column else row for row in
+              (cells[i : i + 4] for i in range(0, len(cells), 4))]  # fmt: skip
+    assert pbn._in_order([each for row in turned for each in row], column, strain) == played
 
 
 # --- what is wrong -----------------------------------------------------------------------------------

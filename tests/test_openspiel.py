@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import re
 import sys
 import warnings
 
@@ -13,7 +14,7 @@ from kibitz.adapters.encoding import Encoding
 from kibitz.adapters.twins import twin_of
 from kibitz.agents import make_agent
 from kibitz.arena.match import match
-from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported
+from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported, install_command
 from kibitz.games.tichu.rules import BOMBING
 from kibitz.position import State, deal, deal_on, read_position
 from kibitz.search.solver import Limits, algorithm, subject
@@ -363,7 +364,7 @@ def test_without_openspiel_the_extra_is_named(monkeypatch):
         lambda: games.load("openspiel:chess"),
         lambda: make_agent("openspiel-ismcts").start(games.load("briskola"), 0),
     ):
-        with pytest.raises(MissingExtra, match=r"pip install 'kibitz\[openspiel\]'"):
+        with pytest.raises(MissingExtra, match=re.escape(install_command("openspiel"))):
             attempt()
 
 

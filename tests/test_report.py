@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from html import escape
 from html.parser import HTMLParser
@@ -12,6 +13,7 @@ import kibitz
 from kibitz import experiments, report
 from kibitz.arena.executors import InProcess
 from kibitz.arena.store import Store
+from kibitz.errors import install_command
 from kibitz.experiments import Result
 from tests.test_cli import call, document, run
 from tests.test_experiments import DEALS, TOP, A, B, figure, kept, row, scores
@@ -131,6 +133,17 @@ def test_a_page_says_everything(full):
     assert cost[0] == ["match", "games", "core seconds", "ms a decision"]
     assert cost[1:] == full.cost.rows
     assert "What it cost: 16 games, 6 core seconds" in page.texts
+
+
+def test_without_matplotlib_the_page_says_how_to_get_figures(monkeypatch, full):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = kept(FULL.replace("{}", "full"), GIVEN)
+    assert (result.figures, result.rows) == ([], full.rows)
+    page = Page(report.page([result]))
+    assert "figure" not in page.tags
+    assert f"A figure needs the extra 'plot': {install_command('plot')}" in page.texts
+    nothing = kept(TOP + A + row(), {"a": DEALS})
+    assert not any("plot" in text for text in Page(report.page([nothing])).texts)
 
 
 def test_columns_that_say_nothing_are_left_out():

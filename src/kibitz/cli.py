@@ -288,15 +288,11 @@ def serve(
     """
     from kibitz import games as room
     from kibitz.arena.store import default_store
-    from kibitz.errors import MissingExtra
+    from kibitz.errors import needs
 
-    try:
+    with needs("The table in the browser", "web"):
         from kibitz.web import server
         from kibitz.web.limits import Limits
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "kibitz":
-            raise
-        raise MissingExtra("The table in the browser", "web") from error
     _story()
     for file in games or ():
         if not specs.is_file(file):

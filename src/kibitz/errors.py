@@ -19,7 +19,9 @@ KibitzError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _LONGEST_QUOTE = 60
@@ -40,6 +42,11 @@ class KibitzError(Exception):
     """Anything that Kibitz refuses to do, with the reason."""
 
     exit_code = 3
+
+    @property
+    def public(self) -> str:
+        """The message as visitors of a server may read it."""
+        return str(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Processes send errors to each other, and some take other arguments than their message."""
@@ -83,7 +90,44 @@ class MissingExtra(KibitzError):
     exit_code = 4
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}': pip install 'kibitz[{extra}]'")
+        super().__init__(f"{what} needs the extra '{extra}': {install_command(extra)}")
+        self.what, self.extra = what, extra
+
+    @property
+    def public(self) -> str:
+        return f"{self.what} needs the extra '{self.extra}', which is not installed on this server"
+
+
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """Import optional libraries in here: if one is missing, the error says how to install its extra."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "kibitz":  # a fault of ours, not a missing library
+            raise
+        raise MissingExtra(what, extra) from error
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to the running Python, from where Kibitz itself was installed."""
+    import json
+    from importlib import metadata, util
+
+    # The environment that `make` sets up has no pip of its own; another one can install into it.
+    pip = f'"{sys.executable}" -m pip' if util.find_spec("pip") else f'pip --python "{sys.executable}"'
+    try:
+        origin = json.loads(metadata.distribution("kibitz").read_text("direct_url.json") or "{}")
+    except metadata.PackageNotFoundError:
+        origin = {}
+    if "url" not in origin:  # from a package index
+        return f'{pip} install "kibitz[{extra}]"'
+    if origin.get("dir_info", {}).get("editable"):
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
+        return f'{pip} install -e "{url2pathname(urlsplit(origin["url"]).path)}[{extra}]"'
+    return f'{pip} install "kibitz[{extra}] @ {origin["url"]}"'
 
 
 class InputError(KibitzError):

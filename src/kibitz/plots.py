@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.arena.statistics import Estimate
+from kibitz.errors import needs
 
 # Chosen by search: at least 3:1 against white, neighbours in the list at least 20 apart in lightness
 # (CIE L*), any two at least 6, and any two far apart under simulated protan, deutan and tritan vision.
@@ -47,7 +48,8 @@ def _style(number: int) -> tuple[str, Any, str, str]:
 @contextmanager
 def _settings() -> Iterator[None]:
     """Matplotlib as it comes, but for what is set here: a user's own settings do not reach the page."""
-    from matplotlib import style
+    with needs("A figure", "plot"):
+        from matplotlib import style
 
     ours = {
         "axes.axisbelow": True,

@@ -13,7 +13,7 @@ from kibitz import trust
 from kibitz.agents import make_known_agent
 from kibitz.arena.play import Match, play_game, settle_chance
 from kibitz.arena.store import Store
-from kibitz.errors import BadOption, IllegalMove, InputError, MissingExtra, Unsupported, Unwritable
+from kibitz.errors import BadOption, IllegalMove, InputError, Unsupported, Unwritable, needs
 from kibitz.position import State
 from kibitz.protocol import CHANCE
 from kibitz.showing import for_spreadsheet
@@ -165,11 +165,9 @@ def _write_csv(path: Path, rows: Iterator[tuple[Any, ...]]) -> Iterator[int]:
 
 
 def _write_parquet(path: Path, rows: Iterator[tuple[Any, ...]]) -> Iterator[int]:
-    try:
+    with needs("Parquet", "parquet"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra("Parquet", "parquet") from error
     text, whole = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.int64()
     kinds = (text, text, whole, text, whole, whole, whole, text, pyarrow.float64())
     schema = pyarrow.schema(list(zip(COLUMNS, kinds, strict=True)))

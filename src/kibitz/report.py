@@ -99,6 +99,8 @@ def _section(result: Result) -> str:
         f"<figcaption>{escape(caption)}</figcaption></figure>\n"
         for number, (caption, svg) in enumerate(result.figures, 1)
     ]
+    if result.no_figures:
+        parts.append(f'<p class="source">{escape(result.no_figures)}</p>\n')
     parts.append(
         f"<details><summary>What it cost: {_progress(result)}, {result.core_seconds:,.0f} core seconds"
         f"</summary>{_html_table(result.cost, 'numbers')}</details>\n"

@@ -16,18 +16,16 @@ from numpy.typing import NDArray
 from kibitz import games
 from kibitz.adapters.encoding import Encoding, step
 from kibitz.arena.play import DEAL, OVER
-from kibitz.errors import BadOption, MissingExtra
+from kibitz.errors import BadOption, needs
 from kibitz.position import State, View
 from kibitz.protocol import CHANCE
 from kibitz.rng import stream
 
-try:
+with needs("PettingZoo", "pettingzoo"):
     from gymnasium import spaces
     from gymnasium.utils import EzPickle
     from pettingzoo import AECEnv
     from pettingzoo.utils import wrappers
-except ImportError as error:
-    raise MissingExtra("PettingZoo", "pettingzoo") from error
 
 
 def env(spec: str, render_mode: str | None = None) -> Any:

@@ -28,7 +28,7 @@ from typing import Any, Self
 
 from kibitz import gpu, kernel, trust
 from kibitz.arena.play import Batch, Match, Played
-from kibitz.errors import BadGame, BadOption, InputError, KibitzError, MissingExtra
+from kibitz.errors import BadGame, BadOption, InputError, KibitzError, needs
 
 Result = tuple[Batch, Played, str]
 """A batch, what came of it, and the machine that played it."""
@@ -383,9 +383,8 @@ def _import_ray() -> Any:
     added = {name: value for name, value in _RAY_SETTINGS.items() if name not in os.environ}
     os.environ.update(added)
     try:
-        import ray
-    except ImportError as error:
-        raise MissingExtra("a Ray cluster", "cluster") from error
+        with needs("A Ray cluster", "cluster"):
+            import ray
     finally:
         for name in added:
             del os.environ[name]

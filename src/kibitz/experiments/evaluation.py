@@ -19,7 +19,7 @@ from kibitz.arena.rows import Row as StoredRow
 from kibitz.arena.statistics import Estimate
 from kibitz.arena.store import Cost, Counts, Store
 from kibitz.arena.tally import JUDGED, MEASURES, Judgements, Tally, count_measures, points_in_games
-from kibitz.errors import Damaged
+from kibitz.errors import Damaged, MissingExtra
 from kibitz.experiments import learned
 from kibitz.experiments.description import (
     GAP,
@@ -153,6 +153,8 @@ class Result:
     games_wanted: int
     core_seconds: float
     cost: Table
+    no_figures: str = ""
+    """Why figures are missing, and how to get them."""
 
     @property
     def name(self) -> str:
@@ -304,7 +306,12 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
     if experiment.learned:
         tables.append(Table(*learned.table(experiment)))
     everything = [cell for group in cells.values() for cell in group]
-    figures = [figure for plan in experiment.figures for figure in _figure(experiment, plan, cells, rows)]
+    figures, no_figures = [], ""
+    try:
+        figures = [figure for plan in experiment.figures for figure in _figure(experiment, plan, cells, rows)]
+        figures += learned.figures(experiment) if experiment.learned else []
+    except MissingExtra as error:  # all the rest can be told without them
+        no_figures = str(error)
     return Result(
         experiment,
         run,
@@ -312,11 +319,12 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
         tables,
         ratings,
         findings,
-        figures + (learned.figures(experiment) if experiment.learned else []),
+        figures,
         sum(cell.games for cell in everything),
         sum(cell.games_wanted for cell in everything),
         sum(cell.cost.seconds for cell in everything),
         _cost_table(everything),
+        no_figures,
     )
 
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.errors import BadOption, MissingExtra, ParseError, UnknownName, Unsupported, quoted
+from kibitz.errors import BadOption, ParseError, UnknownName, Unsupported, needs, quoted
 from kibitz.kernel import game
 from kibitz.protocol import CHANCE, SILENT
 from kibitz.reading import whole_number
@@ -45,10 +45,8 @@ MOST_KEPT = 50_000
 
 def pyspiel() -> ModuleType:
     """OpenSpiel, if it is installed."""
-    try:
+    with needs("OpenSpiel", "openspiel"):
         import pyspiel as module
-    except ImportError as error:
-        raise MissingExtra("OpenSpiel", "openspiel") from error
     return module
 
 

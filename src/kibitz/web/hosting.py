@@ -193,7 +193,7 @@ class Connection:
 
 def refusal(error: KibitzError) -> messages.Refused:
     """An error of ours as the browser is told."""
-    return messages.Refused(code=type(error).__name__, message=str(error))
+    return messages.Refused(code=type(error).__name__, message=error.public)
 
 
 class Session:

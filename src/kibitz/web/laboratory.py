@@ -14,7 +14,7 @@ from typing import Any
 from kibitz import drawing, report
 from kibitz.arena.laboratory import stops_at
 from kibitz.arena.store import Store
-from kibitz.errors import InputError, KibitzError, UnknownName
+from kibitz.errors import InputError, KibitzError, MissingExtra, UnknownName
 from kibitz.experiments import Result, noted, results
 from kibitz.experiments.evaluation import numbered
 from kibitz.games.tree import text as trees
@@ -66,6 +66,7 @@ def experiment(store: Path | None, name: str) -> dict[str, Any]:
         "tables": [asdict(table) for table in tables],
         "findings": result.findings,
         "figures": [caption for caption, _ in result.figures],
+        "no_figures": result.no_figures and MissingExtra("A figure", "plot").public,
         "cost": asdict(result.cost),
         "core_seconds": round(result.core_seconds, 1),
         "seed": result.run.seed,

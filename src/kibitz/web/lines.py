@@ -12,7 +12,6 @@ could not see does not count as a mistake. What all cards together would have to
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import re
@@ -35,9 +34,6 @@ from kibitz.rng import derive
 from kibitz.search.advice import Advice, Row
 from kibitz.web.tables import OPEN_DEAL, Start, check_game, deal_text, is_bridge
 from kibitz.web.thinking import merged_row
-
-# Half a second, which would count against the time limit of whoever sends the first board.
-importlib.import_module("endplay.types")
 
 MOST_MOVES = 1000
 MOST_BOARDS = 500
@@ -198,11 +194,18 @@ def sampled_world(view: View, number: int, seed: int) -> World:
     """A world that agrees with what a seat sees; a solver or a short search values the moves in it."""
     world = view.world(derive(seed, number))
     open_picture = str(world.open_view(view.seat))
-    if "exact_values" not in view.game.defaulted:
+    if has_solver(view.game):
         return World(open_picture, exact(world), "tricks")
     agent = make_known_agent(_IN_A_WORLD, view.game)
     advice = agent.advise(world.open_view(view.seat), derive(seed, number, 1))
     return World(open_picture, [row.value for row in advice.rows], advice.unit)
+
+
+def has_solver(rules: Any) -> bool:
+    """Whether exact values can be had here; Bridge's solver is an extra."""
+    from kibitz.games.bridge import dds
+
+    return "exact_values" not in rules.defaulted and (not is_bridge(rules) or dds.is_installed())
 
 
 def exact(state: State) -> list[float]:

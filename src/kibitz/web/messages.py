@@ -29,6 +29,7 @@ from kibitz.web.lines import (
     auction,
     begins_trick,
     grouped,
+    has_solver,
     texts,
 )
 from kibitz.web.tables import Chair, Event, Start, Wish, fields_of
@@ -662,7 +663,7 @@ def line_shown(line: Line, chairs: list[str]) -> LineShown:
         seats=line.rules.seats,
         start=start_shown(line.start),
         plies=plies,
-        solver="exact_values" not in line.rules.defaulted,
+        solver=has_solver(line.rules),
         auction=None if told is None else AuctionShown(**told),
         texts=texts(line, chairs),
     )

@@ -94,7 +94,7 @@ class Study:
         try:
             await work
         except KibitzError as error:
-            self._put(messages.Refused(code=type(error).__name__, message=str(error)))
+            self._put(messages.Refused(code=type(error).__name__, message=error.public))
         except Exception:
             _log.exception("%s failed", kind)
             self._put(messages.Refused(code="Failed", message=f"{kind} has failed here"))

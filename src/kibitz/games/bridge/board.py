@@ -329,15 +329,18 @@ def check_strain(line: int, strain: int | None) -> None:
 
 
 def contract_of(dealer: int, auction: Sequence[str]) -> dict[str, int]:
-    """The fields of the contract in which an auction ends, as endplay knows."""
-    from endplay import types  # late, for it loads matplotlib and starts the solver
+    """The fields of the contract in which an auction ends (law 22).
 
-    found = types.Contract.from_auction(types.Player(dealer), [types.Bid(call) for call in auction])
-    if found.is_passout():
+    The last bid stands; of the side that made it, declarer is who first bid its strain.
+    """
+    bids = [place for place, call in enumerate(auction) if call[0].isdigit()]
+    if not bids:
         return {"level": 0}
-    doubled = {types.Penalty.passed: 0, types.Penalty.doubled: 1, types.Penalty.redoubled: 2}[found.penalty]
-    strain = strain_of(found.denom.name)
-    return {"level": found.level, "strain": strain, "declarer": int(found.declarer), "doubled": doubled}
+    last = bids[-1]
+    level, strain = int(auction[last][0]), auction[last][1:]
+    named = next(place for place in bids if auction[place][1:] == strain and (last - place) % 2 == 0)
+    doubled = 2 if "XX" in auction[last:] else 1 if "X" in auction[last:] else 0
+    return {"level": level, "strain": strain_of(strain), "declarer": (dealer + named) % 4, "doubled": doubled}
 
 
 def contract_if_missing(fields: dict[str, Any]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Exact values with all hands known: Bo Haglund's double-dummy solver DDS, through endplay.
 
-endplay starts the solver with a thread for every core and loads a plotting library, so it is imported
-by the first call and not before.
+endplay (the extra `dds`) starts the solver with a thread for every core and loads a plotting library, so it
+is imported by the first call and not before.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
+
+from kibitz.errors import needs
 
 VULNERABLE = ("none", "both", "ns", "ew")
 """Which sides are vulnerable, in the solver's order."""
@@ -19,6 +22,18 @@ _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED = -1, 3, 1
 _ONE_AT_A_TIME = threading.Lock()  # the solver has threads of its own, and memory for one call
 _STRAINS = (3, 2, 1, 0, 4)
 """The solver's number of a strain, by ours; it is the same the other way round."""
+
+
+def _solver() -> Any:
+    """The library with the solver in it."""
+    with needs("The double-dummy solver", "dds"):
+        from endplay import _dds
+    return _dds
+
+
+def is_installed() -> bool:
+    """Whether there is a solver, without starting it."""
+    return find_spec("endplay") is not None
 
 
 def _give_cards(remaining: Any, hands: Sequence[int]) -> None:
@@ -62,8 +77,7 @@ def card_values(records: Sequence[Any]) -> Iterator[dict[int, int]]:
     >>> max(values.values()), len(values)
     (9, 13)
     """
-    from endplay import _dds
-
+    _dds = _solver()
     for begun in range(0, len(records), _BOARDS_AT_ONCE):
         part = records[begun : begun + _BOARDS_AT_ONCE]
         asked, solved = _dds.boards(), _dds.solvedBoards()
@@ -96,7 +110,7 @@ class Table:
 
 def tables(deals: Sequence[Sequence[int]]) -> Iterator[Table]:
     """The 20 results of each deal or ending, given as four hands from north on."""
-    from endplay import _dds
+    _dds = _solver()
     from endplay.dds.ddtable import DDTable
 
     for begun in range(0, len(deals), _TABLES_AT_ONCE):

@@ -6,8 +6,7 @@ place: `Board` is what a file tells of one deal, `position` makes a position of 
 
 The texts are read and written in `pbn` and `lin`, not by endplay: its readers take a card twice or a hand of
 twelve without a word and have no line numbers; its writers drop comments, sections, notes, and the fourth
-hand of an ending. Of endplay's we use in what contract an auction ends, and how a table of tricks becomes a
-line of cards and back.
+hand of an ending.
 """
 
 from __future__ import annotations

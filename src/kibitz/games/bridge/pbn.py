@@ -1,8 +1,8 @@
 """Boards of Bridge in PBN, the Portable Bridge Notation 2.1: tags, with tables of the auction and the play.
 
 What PBN says that a `Board` has no field for stays in its tags, so that it is there when the board is written
-again. In the play PBN has a column for each seat, not the order of the cards; endplay turns one into the
-other. It is imported late, for it loads matplotlib and starts the solver.
+again. In the play PBN has a column for each seat, not the order of the cards; `_in_order` and `_table` turn
+one into the other.
 """
 
 from __future__ import annotations
@@ -366,7 +366,7 @@ def _read_play(
     if not line_of:
         return found if has_begun or "claimed" in found else {}
     check_strain(tag.line, fields.get("strain"))
-    order = _in_order(cells, (leader - first) % 4, leader, fields["strain"])
+    order = _in_order(cells, (leader - first) % 4, fields["strain"])
     play = [card for card in order if card is not None]
     if None in order:
         after = play[order.index(None)]
@@ -379,18 +379,16 @@ def _read_play(
 # --- tables of the play ----------------------------------------------------------------------------
 
 
-def _in_order(cells: Sequence[int | None], column: int, leader: int, strain: int) -> list[int | None]:
-    """The cards of a table in the order of play; `leader`, in this column, plays the first."""
-    from endplay import types
-    from endplay.utils.play import linearise_play
-
-    twins = _twins(cells)
-    padded = [*cells, *[None] * (-len(cells) % 4)]
-    rows = [padded[i : i + 4] for i in range(0, len(padded), 4)]
-    turned = [[twins[card] for card in (*row[column:], *row[:column])] for row in rows]
-    trump = types.Denom.find(STRAIN_WORDS[strain])
-    numbers = {twin: card for card, twin in twins.items()}
-    return [numbers[twin] for twin in linearise_play(turned, types.Player(leader), trump, twins[None])]
+def _in_order(cells: Sequence[int | None], column: int, strain: int) -> list[int | None]:
+    """The cards of a table in the order of play; the first is in this column of the first row."""
+    order: list[int | None] = []
+    for trick in _tricks(cells):
+        turned = trick[column:] + trick[:column]
+        order += turned
+        column = (column + _taker(turned, strain)) % 4
+    while order and order[-1] is None:
+        order.pop()
+    return order
 
 
 def _table(board: Board) -> list[str]:
@@ -399,23 +397,34 @@ def _table(board: Board) -> list[str]:
         return []
     if board.opening_leader is None or board.strain is None:
         raise ParseError("a play cannot be written without strain and declarer")
-    from endplay import types
-    from endplay.utils.play import tabularise_play
-
-    twins = _twins(board.play)
-    line = [twins[card] for card in board.play]
-    leader, trump = types.Player(board.opening_leader), types.Denom.find(STRAIN_WORDS[board.strain])
-    rows = tabularise_play(line, leader, trump, pad_value=twins[None])
-    words = {twin: "-" if card is None else card_word(card) for card, twin in twins.items()}
-    return [words[twin] for row in rows for twin in row]
+    cells: list[int | None] = []
+    column = 0
+    for trick in _tricks(board.play):
+        cells += trick[4 - column :] + trick[: 4 - column]
+        column = (column + _taker(trick, board.strain)) % 4
+    return ["-" if card is None else card_word(card) for card in cells]
 
 
-def _twins(cards: Iterable[int | None]) -> dict[int | None, Any]:
-    """For our cards those of endplay, and for none the one that it uses itself."""
-    from endplay import types
+def _tricks(cards: Sequence[int | None]) -> Iterator[list[int | None]]:
+    """Cards four by four; the last trick is filled up with none."""
+    for begin in range(0, len(cards), 4):
+        yield [*cards[begin : begin + 4], None, None, None][:4]
 
-    none = types.Card(suit=types.Denom.nt, rank=types.Rank.R2)
-    return {card: none if card is None else types.Card(card_word(card)) for card in (*cards, None)}
+
+def _taker(trick: Sequence[int | None], strain: int) -> int:
+    """Who takes a trick, counted from its leader: the highest trump, else the highest card of the suit led
+    (law 44).
+    """
+    led = None if trick[0] is None else trick[0] // FULL
+
+    def height(place: int) -> tuple[bool, bool, int]:
+        card = trick[place]
+        if card is None:
+            return False, False, -1
+        suit, rank = divmod(card, FULL)
+        return suit == strain, suit == led, rank
+
+    return max(range(4), key=height)
 
 
 # --- writing ---------------------------------------------------------------------------------------

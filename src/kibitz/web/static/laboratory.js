@@ -89,7 +89,7 @@ function show(body, found) {
     ...(found.question ? [make("p", {}, make("em", {}, found.question))] : []),
     ...(found.source ? [make("p", {}, found.source)] : []), make("p", {}, make("strong", {}, found.state)),
     ...tables(found.tables), make("ul", {}, ...found.findings.map((/** @type {string} */ text) => make("li", {}, text))),
-    ...figures,
+    ...figures, ...(found.no_figures ? [make("p", {}, found.no_figures)] : []),
     make("details", {}, make("summary", {}, `What it cost: ${found.core_seconds} core seconds`), ...tables([found.cost])),
     make("p", {}, `Seed ${found.seed}; ${versions}.`));
 }

@@ -1,0 +1,159 @@
+"""What is installed: the base is enough for games; what an extra brings is named where it is missing."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata, util
+from pathlib import Path
+
+import pytest
+
+import kibitz
+from kibitz import plots
+from kibitz.arena.statistics import Estimate
+from kibitz.errors import MissingExtra, install_command, needs
+from kibitz.games.bridge import dds, files
+from kibitz.web import lines
+from kibitz.web.hosting import refusal
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+BASE = {"numba", "numpy", "platformdirs", "rich", "scipy", "typer"}
+COMES_WITH_NUMBA = {"llvmlite"}
+
+
+def name_of(requirement):
+    return re.split(r"[<>=!~\[ ]", requirement)[0]
+
+
+# --- what is asked for ----------------------------------------------------------------------------------
+
+
+def test_the_base_is_small_and_all_names_every_extra_but_the_gpu():
+    assert {name_of(each) for each in PROJECT["dependencies"]} == BASE
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = set(re.fullmatch(r"kibitz\[(.*)\]", everything)[1].split(","))
+    assert named == set(extras) - {"all", "dev", "gpu"}
+
+
+def test_numba_has_bounds_and_the_tested_version_lies_within_them():
+    (numba,) = (each for each in PROJECT["dependencies"] if name_of(each) == "numba")
+    low, high = re.fullmatch(r"numba>=([\d.]+),<([\d.]+)", numba).groups()
+    tested = re.search(r"^numba==([\d.]+)$", (ROOT / "constraints.txt").read_text(), re.M)[1]
+    number = [tuple(map(int, each.split("."))) for each in (low, tested, high)]
+    assert number[0] <= number[1] < number[2]
+    assert (number[1][0], number[1][1] + 1) == number[2]  # the next one, which nobody has tested
+
+
+def imported(file):
+    """The libraries that a file imports, and whether it does so before anybody calls it."""
+    tree = ast.parse(file.read_text("utf-8"))
+    late = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for inner in ast.walk(node)}  # fmt: skip
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        yield from ((name.partition(".")[0], id(node) in late) for name in names)
+
+
+def test_libraries_of_an_extra_are_imported_where_they_are_needed_only():
+    """`endplay` has one door; all but the table in the browser and PettingZoo import what they need late."""
+    source = Path(kibitz.__file__).parent
+    here = BASE | COMES_WITH_NUMBA | {"kibitz"} | set(sys.stdlib_module_names)
+    for file in source.rglob("*.py"):
+        place = file.relative_to(source).as_posix()
+        for library, is_late in imported(file):
+            if library in here:
+                continue
+            assert library != "endplay" or place == "games/bridge/dds.py"
+            assert is_late or place.startswith("web/") or place == "adapters/pettingzoo.py", (place, library)
+
+
+# --- what is missing ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("origin", "has_pip", "command"),
+    [
+        (None, True, '"{python}" -m pip install "kibitz[dds]"'),
+        (None, False, 'pip --python "{python}" install "kibitz[dds]"'),
+        (
+            {"url": "file:///home/me/kib%20itz", "dir_info": {"editable": True}},
+            True,
+            '"{python}" -m pip install -e "/home/me/kib itz[dds]"',
+        ),
+        (
+            {"url": "file:///tmp/kibitz-0.2.0-py3-none-any.whl", "archive_info": {}},
+            True,
+            '"{python}" -m pip install "kibitz[dds] @ file:///tmp/kibitz-0.2.0-py3-none-any.whl"',
+        ),
+    ],
+    ids=["index", "no pip", "checkout", "wheel"],
+)
+def test_the_command_installs_from_where_kibitz_came(monkeypatch, origin, has_pip, command):
+    class Installed:
+        def read_text(self, name):
+            return None if origin is None else json.dumps(origin)
+
+    monkeypatch.setattr(metadata, "distribution", lambda name: Installed())
+    monkeypatch.setattr(util, "find_spec", lambda name: has_pip or None)
+    assert install_command("dds") == command.format(python=sys.executable)
+
+
+def test_an_import_that_fails_in_kibitz_itself_is_no_missing_extra():
+    with pytest.raises(ModuleNotFoundError, match="no_such_part"), needs("Something", "web"):
+        import kibitz.no_such_part  # noqa: F401
+    with pytest.raises(MissingExtra, match="Something needs the extra 'web'"), needs("Something", "web"):
+        import no_such_library  # noqa: F401
+
+
+def test_visitors_of_a_server_learn_no_path_of_it():
+    error = MissingExtra("The solver", "dds")
+    assert sys.executable in str(error)
+    message = refusal(error).message
+    assert "'dds'" in message
+    assert sys.executable not in message
+
+
+def test_bridge_without_dds(monkeypatch):
+    """Deals, files and lines need no solver; who asks for exact values is told the extra."""
+    monkeypatch.setitem(sys.modules, "endplay", None)
+    state = kibitz.deal("bridge", seed=7)
+    text = files.write_pbn([files.board_of(state)])
+    (board,) = files.read_pbn(text)
+    assert board.hands == tuple(int(hand) for hand in state.record.hands)
+    assert not dds.is_installed()
+    assert not lines.has_solver(state.game)
+    with pytest.raises(MissingExtra, match=re.escape(install_command("dds"))):
+        list(dds.card_values([state.record]))
+    with pytest.raises(MissingExtra, match=re.escape(install_command("dds"))):
+        list(dds.tables([board.hands]))
+
+
+def test_bridge_with_dds():
+    assert dds.is_installed()
+    assert lines.has_solver(kibitz.load("bridge"))
+    assert not lines.has_solver(kibitz.load("briskola"))
+
+
+def test_figures_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=re.escape(install_command("plot"))):
+        plots.curves({"a": [(1.0, Estimate(0.5, 0.1, 0.4, 0.6, 9))]}, "x", "y")
+
+
+def test_serve_without_fastapi():
+    """In a process of its own, for the modules of the table are imported once."""
+    code = (
+        "import sys; sys.modules['fastapi'] = None\n"
+        "from kibitz.cli import main\n"
+        "sys.argv = ['kibitz', 'serve']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == MissingExtra.exit_code
+    assert install_command("web") in " ".join(done.stderr.split())
