@@ -8,7 +8,7 @@ import kibitz
 SOURCE = Path(kibitz.__file__).parent
 LAYERS = [
     {"errors"},
-    {"deadline", "reading", "showing", "cache", "ending"},
+    {"deadline", "reading", "showing", "cache", "ending", "compiling"},
     {"specs", "kernel", "cards"},
     {"rng", "trust"},
     {"bits"},

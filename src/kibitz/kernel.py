@@ -35,13 +35,14 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite.binding import Linkage
 from numba.core import config, event, serialize, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.errors import NumbaError
 from numba.extending import overload_method, register_jitable
 
-from kibitz import cache
+from kibitz import cache, compiling
 from kibitz.errors import BadGame
 
 _C = TypeVar("_C", bound=type)
@@ -67,9 +68,13 @@ class _Program(JITCodeLibrary):  # type: ignore[misc]
     """An entry with all its parts."""
 
     def _optimize_final_module(self) -> None:
-        # Once leaves code up to a fifth slower: what gets small only after its callees are in it is
-        # inlined by the second round.
-        super()._optimize_final_module()
+        # Nobody else can call the parts of a program, and LLVM must know: then it inlines a function that has
+        # one caller, and drops arguments that are constant. They get no symbol at all ("private", where
+        # "internal" would keep a local one), because the linker would take a local symbol for the function of
+        # the same name that another program holds.
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.private
         super()._optimize_final_module()
 
 
@@ -193,8 +198,8 @@ def _expose(name: str, arity: int) -> None:
         return
     _exposed[name] = arity
 
-    # Methods of rules are short and called everywhere: inlined, they run a fifth faster.
-    options = {"forceinline": True, "pipeline_class": _PartCompiler}
+    # Not "forceinline": every function that such a method calls would inherit it.
+    options = {"pipeline_class": _PartCompiler}
     for kind in (types.NamedTuple, types.NamedUniTuple):  # type: ignore[attr-defined]
         overload_method(kind, name, strict=False, jit_options=options)(resolver(name, arity))
 
@@ -318,7 +323,7 @@ class Entry:
 
     def _compile(self, classes: tuple[type, ...], arguments: tuple[Any, ...]) -> None:
         types_of_arguments = tuple([numba.typeof(argument) for argument in arguments])
-        with _interrupt_kept(), _announced(self, classes):
+        with _interrupt_kept(), _announced(self, classes), compiling.quickly():
             try:
                 self._dispatcher(classes).compile(types_of_arguments)
             except NumbaError as error:
