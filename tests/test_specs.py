@@ -193,7 +193,7 @@ def test_games(spec, game):
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
-        ("briscola", UnknownName, "did you mean 'briskola'"),
+        ("briskolla", UnknownName, "did you mean 'briskola'"),
         ("briskola:seats=5", BadOption, "seats is 2 or 3 or 4"),
         ("briskola:players=2", UnknownName, "unknown option of game briskola.*'players'"),
         ("briskola:4", BadOption, "key=value"),

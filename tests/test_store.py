@@ -291,15 +291,15 @@ def test_a_full_disk_is_said_and_what_is_there_is_kept(path, tmp_path, small_bat
 def test_there_is_room_again_while_the_program_runs(path, small_batches, nobody_else, monkeypatch):
     with Store(path):
         pass
-    monkeypatch.setattr(Small, "pages", read(path, "PRAGMA page_count")[0][0] + 4)
+    monkeypatch.setattr(Small, "pages", read(path, "PRAGMA page_count")[0][0] + 4)  # 120 deals take 8 or more
     with Small(path) as kept:
         room = Laboratory(kept, InProcess(), keep_moves=True)
         with pytest.raises(Unwritable):
-            room.run([Order(MATCH, 60)])
+            room.run([Order(MATCH, 120)])
         kept._db.execute("PRAGMA max_page_count = 100000")
-        assert room.run([Order(MATCH, 60)]) == [60]
-        alone = kibitz.match("briskola", MATCH.agents, 120, seed=1)
-        assert np.array_equal(kept.scores(1, 60), alone.returns)
+        assert room.run([Order(MATCH, 120)]) == [120]
+        alone = kibitz.match("briskola", MATCH.agents, 240, seed=1)
+        assert np.array_equal(kept.scores(1, 120), alone.returns)
 
 
 def test_a_new_store_without_room_is_not_left_half_made(path, monkeypatch):

@@ -230,13 +230,12 @@ def test_a_file_other_than_the_recorded_one_is_refused_even_with_trust(spy, data
 
 
 def test_the_laboratory_of_the_server_runs_no_file(spy, data):
-    from kibitz.web.laboratory import Laboratory
+    from kibitz.web import laboratory
 
-    shown = Laboratory(data / "h.db")
-    (found,) = shown.experiments()
+    (found,) = laboratory.experiments(data / "h.db")
     assert not found["readable"]
     with pytest.raises(KibitzError, match="files that are named by data are not run"):
-        shown.experiment("x")
+        laboratory.experiment(data / "h.db", "x")
     assert not spy.has_run()
 
 
