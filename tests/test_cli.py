@@ -146,6 +146,15 @@ def test_every_verb_has_help_with_an_example(path):
         assert f"Example: kibitz {' '.join(path)}" in done.stdout
 
 
+def test_the_list_of_commands_is_not_cut_at_80_columns():
+    with mock.patch.dict(os.environ, {"COLUMNS": "80"}):
+        shown = call("--help").stdout
+    listed = shown.partition("Commands:")[2].strip().splitlines()
+    assert len(listed) == sum(len(path) == 1 for path in commands())
+    assert not [line for line in listed if line.endswith("...")]
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 # --- bad input -------------------------------------------------------------------------------------
 
 TWO = ("briskola", "rule-based", "random")

@@ -26,39 +26,37 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Card games: play, search, measure. Games and agents are strings, such as "
+    help="Play, search and measure card games. Games and agents are written as strings such as "
     "'briskola:seats=4' and 'ismcts:5000,c=0.7'; `kibitz games` and `kibitz agents` list them.",
 )
 
 _MOST = 10**9
 """Games, moves: more than anybody waits for, and far from what 64 bits cannot hold."""
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same result.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Few games: minutes, not an hour.")]
-Scale = Annotated[
-    float | None, typer.Option(help="Games as a multiple of the published number; 1 is its size.")
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed: the same seed gives the same result.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Play few games: minutes instead of an hour.")]
+Scale = Annotated[float | None, typer.Option(help="Games to play, as a multiple of the published number.")]
+ExperimentSeed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed (default: the experiment's own).")
 ]
-ExperimentSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Other deals than its own.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes; all cores, if not said.")]
+Jobs = Annotated[int | None, typer.Option(help="Worker processes (default: all cores).")]
 Ray = Annotated[
     str | None,
     typer.Option("--ray", help="Play on this Ray cluster: auto, or an address such as 10.0.0.1:6379."),
 ]
-OnGpu = Annotated[
-    bool, typer.Option("--gpu", help="Play the games of agents that do not search on a GPU, all at once.")
-]
+OnGpu = Annotated[bool, typer.Option("--gpu", help="Use a GPU for the matches in which no agent searches.")]
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", help="Where results are kept; the user's data folder, if not said.")
+    Path | None, typer.Option("--store", help="Store for the results (default: in your data folder).")
 ]
-StoreArgument = Annotated[Path | None, typer.Argument(help="A store; the user's own, if not said.")]
+StoreArgument = Annotated[Path | None, typer.Argument(help="Store to read (default: your own).")]
 Trust = Annotated[
     bool,
     typer.Option(
-        "--trust", help="Run the files that the data names; they are listed first. Without it, none runs."
+        "--trust", help="Run the files that the data names, after listing them (default: run none)."
     ),
 ]
-Moves = Annotated[bool, typer.Option("--moves", help="Keep the moves of every game too.")]
+Moves = Annotated[bool, typer.Option("--moves", help="Also store the moves of every game.")]
 
 
 def _own_name(game: str | None) -> str | None:
@@ -153,7 +151,7 @@ def games(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the games and their parameters, or explain those of one.
+    """List the games and their parameters, or explain one game's.
 
     Example: kibitz games briskola
     """
@@ -194,7 +192,7 @@ def agents(
     name: Annotated[str | None, typer.Argument(help="Show the options of this agent.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the agents, or the options of one.
+    """List the agents, or show the options of one.
 
     Example: kibitz agents ismcts
     """
@@ -225,17 +223,17 @@ def agents(
 @app.command()
 def play(
     game: GameArgument = "briskola",
-    seat: Annotated[int, typer.Option(min=0, help="Where you sit.")] = 0,
-    agent: Annotated[list[str] | None, typer.Option(help="Who plays the other seats; repeat it.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The number of the deal; else a new one.")] = None,
+    seat: Annotated[int, typer.Option(min=0, help="Your seat.")] = 0,
+    agent: Annotated[list[str] | None, typer.Option(help="Agent in another seat (repeatable).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Number of the deal (default: a new one).")] = None,
     hint: Annotated[
         str | None,
         typer.Option(
-            help="Who answers when you ask for a hint; expert, if the game has one.", show_default=False
+            help="Agent that gives hints (default: expert if the game has one).", show_default=False
         ),
     ] = None,
 ) -> None:
-    """Play against agents, in the terminal.
+    """Play against agents in the terminal.
 
     Example: kibitz play briskola --agent expert
     """
@@ -253,33 +251,37 @@ def play(
 
 @app.command()
 def serve(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where browsers find it.")] = 8477,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8477,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; 0.0.0.0 lets other computers in.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other computers connect.")
     ] = "127.0.0.1",
     name: Annotated[
-        list[str] | None, typer.Option(help="A host name by which browsers may ask; repeat it.")
+        list[str] | None, typer.Option(help="Additional host name to accept (repeatable).")
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Where tables are kept; the user's data folder, if not said.")
+        Path | None, typer.Option(help="Folder for the tables (default: in your data folder).")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="The store that the laboratory shows; your own, if only this computer can look."),
+        typer.Option(
+            help="Store shown in the laboratory (default: yours, if only this computer can connect)."
+        ),
     ] = None,
     games: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Games of your own to play beside the installed ones: my_game.py; visitors name no files."
+            help="Files of your own games, such as my_game.py, to offer besides the installed ones."
         ),
     ] = None,
     proxy: Annotated[
         str,
-        typer.Option(help="The address of a web server in front of this one that tells who the clients are."),
+        typer.Option(help="Address of a reverse proxy that passes on the clients' addresses."),
     ] = "",
     pause: Annotated[
         float,
-        typer.Option(min=0.1, max=60.0, help="Seconds after a play in which a bomb can be played (Tichu)."),
+        typer.Option(
+            min=0.1, max=60.0, help="Seconds after each play in which a bomb may be played (Tichu)."
+        ),
     ] = 2.0,
 ) -> None:
     """Open a card table in the browser, for people and agents.
@@ -310,25 +312,31 @@ def serve(
 @app.command()
 def match(
     game: GameArgument,
-    agents: Annotated[list[str], typer.Argument(help="One agent per seat or team; the last fills the rest.")],
+    agents: Annotated[
+        list[str], typer.Argument(help="One agent per seat or team; the last one fills the rest.")
+    ],
     n_games: Annotated[
-        int, typer.Option("--games", max=_MOST, help="Games, rounded up to whole deals.")
+        int, typer.Option("--games", max=_MOST, help="Number of games, rounded up to whole deals.")
     ] = 100,
     seed: Seed = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one, if not said.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes (default: 1).")] = None,
     until_decided: Annotated[
         bool,
-        typer.Option("--until-decided", help="End when it is known who is better; --games is the limit."),
+        typer.Option(
+            "--until-decided", help="Stop once it is clear who is better, at the latest after --games."
+        ),
     ] = False,
     store: Annotated[
-        Path | None, typer.Option(help="Keep results here; what is there is not played.")
+        Path | None, typer.Option(help="Store results in this file; deals already in it are not replayed.")
     ] = None,
     moves: Moves = False,
     ray: Ray = None,
     on_gpu: OnGpu = False,
     as_json: Json = False,
 ) -> None:
-    """Let agents play many deals, each once per seating, and tell who is better.
+    """Play agents against each other and tell who is better.
+
+    Every deal is played once in each seating, so that luck with the cards evens out.
 
     Example: kibitz match briskola ismcts:2000 random --games 200 --jobs 2
     """
@@ -379,23 +387,23 @@ def advise(
     position: Annotated[
         str,
         typer.Argument(
-            help="The deal, and the moves played so far: '7' or '7: 3C 2D'; or as the game writes it, in "
-            "bridge 'evening.pbn#3'."
+            help="The deal and the moves so far, '7' or '7: 3C 2D', or the game's own notation, in bridge "
+            "'evening.pbn#3'."
         ),
     ],
     agent: Annotated[
         str | None,
         typer.Option(
-            help="Who is asked; expert, if the game has one, else ismcts:10000.", show_default=False
+            help="Agent to ask (default: expert if the game has one, else ismcts:10000).", show_default=False
         ),
     ] = None,
     knowing: Annotated[
-        str, typer.Option(help="What is known beside the cards, in bridge 'N: hcp 15-17, spades 5+'.")
+        str, typer.Option(help="What is known besides the cards, in bridge 'N: hcp 15-17, spades 5+'.")
     ] = "",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Tell what an agent would play, with the value of every legal move.
+    """Show an agent's choice and the value of every legal move.
 
     Example: kibitz advise briskola "7: 12D" --agent ismcts:5000
     """
@@ -432,25 +440,25 @@ def advise(
 
 SearchArgument = Annotated[
     str,
-    typer.Argument(help="A tree, such as my.tree or the name of an example, or a game.", callback=_own_name),
+    typer.Argument(help="A tree file such as my.tree, an example tree, or a game.", callback=_own_name),
 ]
 SearchPosition = Annotated[
-    str, typer.Argument(help="In a game: the deal and the moves so far, '0: e3 d3'; the start, if not said.")
+    str, typer.Argument(help="In a game: the deal and the moves so far, '0: e3 d3' (default: the start).")
 ]
 Depth = Annotated[
-    int | None, typer.Option(min=1, max=_MOST, help="Moves to look ahead; to the end, if not said.")
+    int | None, typer.Option(min=1, max=_MOST, help="Moves to look ahead (default: to the end).")
 ]
 Algorithm = Annotated[
-    list[str] | None, typer.Option(help="Only this one; repeat it. All that fit, if not said.")
+    list[str] | None, typer.Option(help="Algorithm to run (repeatable; default: all that fit).")
 ]
-Quiescence = Annotated[int, typer.Option(min=0, help="Moves beyond the depth while not quiet.")]
+Quiescence = Annotated[int, typer.Option(min=0, help="Moves to search beyond the depth while not quiet.")]
 Decided = Annotated[
     float | None,
-    typer.Option(min=0, help="End where an evaluation is so far from the middle of all scores."),
+    typer.Option(min=0, help="Stop at positions evaluated at least this far from an even score."),
 ]
-Keep = Annotated[int, typer.Option(min=0, help="Try only so many moves, the most urgent ones; 0: all.")]
-KeepFrom = Annotated[int, typer.Option(min=0, help="… from this depth on.")]
-Open = Annotated[bool, typer.Option("--open", help="Search a deal as if all its cards were open.")]
+Keep = Annotated[int, typer.Option(min=0, help="Search only the N most urgent moves (0: all).")]
+KeepFrom = Annotated[int, typer.Option(min=0, help="Apply --keep from this depth on.")]
+Open = Annotated[bool, typer.Option("--open", help="Search the deal with all cards face up.")]
 
 
 @app.command()
@@ -467,18 +475,20 @@ def solve(
         int | None,
         typer.Option(
             min=1,
-            help="Positions after which an algorithm gives up; 20 million, if not said, or 20,000 in a game "
-            "of OpenSpiel.",
+            help="Positions after which an algorithm gives up (default: 20 million; 20,000 in an OpenSpiel "
+            "game).",
         ),
     ] = None,
     time: Annotated[
-        str, typer.Option(help="Deeper and deeper for this time, such as 2s, with every algorithm.")
+        str, typer.Option(help="Let every algorithm search deeper and deeper for this time, such as 2s.")
     ] = "",
     is_open: Open = False,
     as_json: Json = False,
 ) -> None:
-    """Solve a tree or a game by minimax, alpha-beta and the others, side by side; or, without any of
-    these options, boards of bridge with all hands open: the 20 results, par, and the value of every card.
+    """Solve a tree, a game or bridge boards exactly.
+
+    Minimax, alpha-beta and the other algorithms are compared side by side. Bridge boards are solved with
+    all hands open unless one of these options is given: the 20 results, par, and the value of every card.
 
     Example: kibitz solve two-plies
     """
@@ -541,13 +551,13 @@ def tree(
     game: Annotated[
         str | None,
         typer.Argument(
-            help="A tree, the name of an example, or a game (default: list the examples).",
+            help="A tree file, an example tree, or a game (default: list the examples).",
             callback=_own_name,
         ),
     ] = None,
     position: SearchPosition = "",
     algorithm: Annotated[
-        str, typer.Option(help="How it is searched; alphabeta, or max^n with more than two sides.")
+        str, typer.Option(help="Algorithm (default: alphabeta, or max^n with more than two sides).")
     ] = "",
     depth: Depth = None,
     quiet: Quiescence = 0,
@@ -555,13 +565,15 @@ def tree(
     keep: Keep = 0,
     keep_from: KeepFrom = 0,
     is_open: Open = False,
-    out: Annotated[Path | None, typer.Option(help="Write a picture, .svg, instead of the text.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write a picture (.svg) instead of the text.")] = None,
     steps: Annotated[
-        Path | None, typer.Option(help="Write a page, .html, with one picture for every step of the search.")
+        Path | None, typer.Option(help="Write a page (.html) with one picture per step of the search.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw a searched tree of at most 400 nodes: values, windows of α and β, what was left out and why.
+    """Draw how an algorithm searches a small tree.
+
+    The drawing shows values, the windows of α and β, and what was pruned and why; at most 400 nodes.
 
     Example: kibitz tree three-plies --algorithm alphabeta --out tree.svg
     """
@@ -604,15 +616,15 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="Boards of bridge, .pbn or .lin, 'evening.pbn#3' for one of them; a record, .json; or "
-            "OpenSpiel's actions, .openspiel."
+            help="Bridge boards (.pbn or .lin, 'evening.pbn#3' for one of them), a record (.json), or "
+            "OpenSpiel actions (.openspiel)."
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="The file to write: one of these, or .svg for a hand diagram.")],
+    out: Annotated[Path, typer.Argument(help="File to write: one of these, or .svg for a hand diagram.")],
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Write boards of bridge and records of games in another notation, or draw a board.
+    """Convert bridge boards and game records, or draw a board.
 
     Example: kibitz convert evening.lin evening.pbn
     """
@@ -628,7 +640,9 @@ def convert(
 
 @app.command()
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Which published results; all, if none.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Published results to measure (default: all).")
+    ] = None,
     quick: Quick = False,
     scale: Scale = None,
     seed: ExperimentSeed = None,
@@ -636,11 +650,12 @@ def reproduce(
     ray: Ray = None,
     on_gpu: OnGpu = False,
     store: StoreOption = None,
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="Page to write.")] = Path("report.html"),
     as_json: Json = False,
 ) -> None:
-    """Measure published results again and set them beside the published figures; without names and
-    size, list them with their state and cost.
+    """Measure published results again and compare the figures.
+
+    Without names and size, list the published results with their state and cost.
 
     Example: kibitz reproduce karamatic --quick
     """
@@ -847,15 +862,15 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-laboratory = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments of your own.")
+laboratory = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run your own experiments.")
 app.add_typer(laboratory, name="experiment")
 
 
 @laboratory.command("run")
 def run_experiment(
-    file: Annotated[Path, typer.Argument(help="An experiment, described in TOML.")],
+    file: Annotated[Path, typer.Argument(help="Description of the experiment (TOML).")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Play nothing but a short probe; show games and time.")
+        bool, typer.Option("--dry-run", help="Play only a short probe, to show how many games and how long.")
     ] = False,
     quick: Quick = False,
     scale: Scale = None,
@@ -869,7 +884,9 @@ def run_experiment(
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment: play what is not yet in the store, then answer its questions.
+    """Run an experiment and answer its questions.
+
+    Games that are already in the store are not played again.
 
     Example: kibitz experiment run budget.toml --dry-run
     """
@@ -935,7 +952,7 @@ def _dry_run(
 def tournament(
     game: GameArgument,
     agents: Annotated[list[str], typer.Argument(help="At least two agents.")],
-    n_games: Annotated[int, typer.Option("--games", min=1, help="Games of every pair.")] = 100,
+    n_games: Annotated[int, typer.Option("--games", min=1, help="Games per pair of agents.")] = 100,
     seed: Seed = 0,
     jobs: Jobs = None,
     ray: Ray = None,
@@ -944,7 +961,9 @@ def tournament(
     out: Annotated[Path | None, typer.Option(help="Also write a page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Let everyone play everyone on the same deals: ratings with intervals, and a cross table.
+    """Rate agents by playing all pairs on the same deals.
+
+    Prints ratings with intervals, and a cross table.
 
     Example: kibitz tournament briskola random rule-based ismcts:500 --games 200
     """
@@ -961,15 +980,17 @@ def tournament(
 @app.command("report")
 def report_store(
     store: StoreArgument = None,
-    experiment: Annotated[list[str] | None, typer.Option(help="Only this one; repeat it.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The page to write (report.html, if not said).")] = None,
+    experiment: Annotated[list[str] | None, typer.Option(help="Include only this one (repeatable).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Page to write (default: report.html).")] = None,
     as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Markdown, on standard output or to --out.")
+        bool, typer.Option("--markdown", help="Write Markdown, to standard output or to --out.")
     ] = False,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Make one page of all experiments in a store: questions, tables, figures, commands.
+    """Write a page on all experiments in a store.
+
+    The page has their questions, tables, figures and commands.
 
     Example: kibitz report results.db --out report.html
     """
@@ -1001,11 +1022,11 @@ def report_store(
 
 @app.command()
 def export(
-    store: Annotated[Path, typer.Argument(help="A store.")],
-    out: Annotated[Path, typer.Argument(help="The file to write: .csv or .parquet.")],
+    store: Annotated[Path, typer.Argument(help="Store to read.")],
+    out: Annotated[Path, typer.Argument(help="File to write: .csv or .parquet.")],
     as_json: Json = False,
 ) -> None:
-    """Write all results of a store as a table: one row for every seat of every game.
+    """Export a store as a table: one row per game and seat.
 
     Example: kibitz export results.db results.parquet
     """
@@ -1024,16 +1045,22 @@ def export(
 
 @app.command()
 def replay(
-    store: Annotated[Path, typer.Argument(help="A store.")],
-    number: Annotated[int | None, typer.Option("--match", help="Which match; listed, if not said.")] = None,
-    deal: Annotated[int | None, typer.Option(min=0, help="Which deal; 0, if not said.")] = None,
-    seating: Annotated[int, typer.Option(min=0, help="Which of the deal's games.")] = 0,
-    at: Annotated[int | None, typer.Option(min=1, help="Show the table before this move.")] = None,
-    seat: Annotated[int | None, typer.Option(min=0, help="As this seat saw it; else open.")] = None,
+    store: Annotated[Path, typer.Argument(help="Store to read.")],
+    number: Annotated[
+        int | None, typer.Option("--match", help="Number of the match (default: list all).")
+    ] = None,
+    deal: Annotated[int | None, typer.Option(min=0, help="Number of the deal (default: 0).")] = None,
+    seating: Annotated[int, typer.Option(min=0, help="Which of the deal's games to replay.")] = 0,
+    at: Annotated[int | None, typer.Option(min=1, help="Show the position before this move.")] = None,
+    seat: Annotated[
+        int | None, typer.Option(min=0, help="Show what this seat saw (default: all hands).")
+    ] = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Replay a game of a store, checked by the rules; all hands are open unless a seat is named.
+    """Replay a stored game, checking every move by the rules.
+
+    All hands are open unless a seat is named.
 
     Example: kibitz replay results.db --match 1 --deal 7 --at 12 --seat 0
     """
@@ -1120,19 +1147,17 @@ def _must_be_writable(path: Path) -> None:
 @app.command()
 def learn(
     game: GameArgument,
-    agent: Annotated[str, typer.Argument(help="Who plays, against itself.")],
-    out: Annotated[
-        Path, typer.Option(help="The file for the counters, .npz; what it holds is gone on with.")
-    ],
-    rounds: Annotated[int, typer.Option(min=1, help="Games to learn from, in all.")] = 10_000,
+    agent: Annotated[str, typer.Argument(help="Agent that plays against itself.")],
+    out: Annotated[Path, typer.Option(help="Counter file (.npz); an existing one is continued.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Total number of games to learn from.")] = 10_000,
     seed: Seed = 0,
     seen: Annotated[
-        bool, typer.Option("--seen", help="Count what seats have shown by their moves, not what they held.")
+        bool, typer.Option("--seen", help="Count what seats showed by their moves, not what they held.")
     ] = False,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one, if not said.")] = 1,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Learn the counters of belief=counters from games of an agent against itself.
+    """Learn the counters for belief=counters from self-play.
 
     Example: kibitz learn mini-tichu castelein-mc --rounds 1000 --out counters.npz
     """
@@ -1151,14 +1176,21 @@ def learn(
 @app.command()
 def bench(
     game: GameArgument = "briskola",
-    seconds: Annotated[float, typer.Option(min=0.01, max=3600.0, help="Time for one measurement.")] = 0.5,
-    on_gpu: Annotated[bool, typer.Option("--gpu", help="Random games on a GPU beside one core.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.01, max=3600.0, help="Time per measurement.")] = 0.5,
+    on_gpu: Annotated[
+        bool, typer.Option("--gpu", help="Compare random games on a GPU with one core.")
+    ] = False,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Beside OpenSpiel and DDS instead, on the games that both have.")
+        bool,
+        typer.Option(
+            "--peers", help="Compare with OpenSpiel and DDS instead, on the games they share with Kibitz."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure speed: playouts, search, threads, start; and the ratio to C where a compiler is found.
+    """Measure the speed of playouts, search, threads and start-up.
+
+    If a C compiler is found, the speed is also compared with C.
 
     Example: kibitz bench briskola
     """
@@ -1187,7 +1219,7 @@ def bench(
 
 @app.command()
 def info(as_json: Json = False) -> None:
-    """Tell what Kibitz runs on: versions, processor, GPU, and where it keeps things.
+    """Show versions, processor, GPU and where Kibitz keeps files.
 
     Example: kibitz info
     """
@@ -1221,11 +1253,13 @@ def info(as_json: Json = False) -> None:
 @app.command()
 def check(
     game: GameArgument,
-    n_games: Annotated[int, typer.Option("--games", min=1, help="Random games a check.")] = 10,
+    n_games: Annotated[int, typer.Option("--games", min=1, help="Random games per check.")] = 10,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Check that a game keeps the protocol, hides what it must, and can be played by every agent.
+    """Check that a game keeps the protocol and can be played.
+
+    Also checks that it hides what it must from each seat.
 
     Example: kibitz check my_game.py
     """
@@ -1259,11 +1293,11 @@ def check(
 
 @app.command()
 def cache(
-    action: Annotated[str, typer.Argument(help="path, warm or clear.")] = "path",
-    game: Annotated[str, typer.Argument(help="The game to compile, for warm.")] = "briskola",
+    action: Annotated[str, typer.Argument(help="path, warm (compile a game ahead) or clear.")] = "path",
+    game: Annotated[str, typer.Argument(help="Game to compile with warm.")] = "briskola",
     as_json: Json = False,
 ) -> None:
-    """Show where compiled code is kept, compile a game ahead, or delete all of it.
+    """Show where compiled code is kept, add to it, or delete it.
 
     Example: kibitz cache warm briskola
     """
