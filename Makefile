@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check docs bench soak clean help
+.PHONY: run test check browser soak docs bench clean help
 
 run: $(READY) ## set up, then run the main job: published results beside measured ones
 	$(BIN)/kibitz reproduce --quick
 
-test: check ## set up, then pass all tests
+test: check ## set up, then run the tests that every change must pass
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 
@@ -18,14 +18,17 @@ check: $(READY) ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+browser: $(READY) ## the tests that need Chromium and the TypeScript compiler
+	$(BIN)/python -m pytest -m browser
+
+soak: $(READY) ## the long proofs; with MINUTES=25, as many of them as fit
+	$(BIN)/python -m pytest -m soak -n 2 --maxschedchunk 1 $(if $(MINUTES),--minutes $(MINUTES) --no-fold-skipped)
+
 docs: $(READY) ## the documentation as web pages, in site/
 	$(BIN)/mkdocs build --strict
 
 bench: $(READY) ## speed, with the ratio to C where a compiler is found
 	$(BIN)/kibitz bench
-
-soak: $(READY) ## the long proofs
-	$(BIN)/python -m pytest -n 2 tests --soak
 
 # A virtual environment without its own pip needs no Debian package beside python3 and pip.
 $(READY): pyproject.toml constraints.txt

@@ -1,16 +1,47 @@
-"""Options of the test run: `--soak` adds the long variants of the random tests."""
+"""What a test run leaves out, and when it ends.
+
+`pytest` alone runs what every change must pass. `pytest -m soak` runs the long variants of random tests,
+`pytest -m browser` what needs Chromium or the TypeScript compiler, and `pytest -m ''` everything.
+
+With `--minutes N` the order of the tests differs from day to day, and one that would not end within N minutes
+is skipped. A test that takes longer than a minute is marked `soak(minutes=…)`.
+"""
+
+import random
+import time
+from datetime import date
+
+import pytest
+
+START = pytest.StashKey()
+"""When the run began, in seconds and as a day; the same in all of its worker processes."""
 
 
 def pytest_addoption(parser):
-    parser.addoption("--soak", action="store_true", help="run the long variants of the random tests too")
+    parser.addoption("--minutes", type=float, metavar="N", help="skip tests that would end later")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "soak: a long variant of a random test, run with --soak")
+    config.addinivalue_line("markers", "soak(minutes=1): a long variant of a test, and its duration")
+    config.addinivalue_line("markers", "browser: needs Chromium or the TypeScript compiler")
+    found = getattr(config, "workerinput", {}).get("start")
+    config.stash[START] = found or (time.time(), date.today().toordinal())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["start"] = node.config.stash[START]
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--soak"):
-        long = [item for item in items if "soak" in item.keywords]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    if config.getoption("minutes") is not None:
+        random.Random(config.stash[START][1]).shuffle(items)
+
+
+def pytest_runtest_setup(item):
+    limit = item.config.getoption("minutes")
+    if limit is not None:
+        mark = item.get_closest_marker("soak")
+        expected = mark.kwargs.get("minutes", 1) if mark else 1
+        if time.time() + 60 * expected > item.config.stash[START][0] + 60 * limit:
+            pytest.skip(f"no time left in {limit:g} minutes")

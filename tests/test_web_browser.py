@@ -32,8 +32,7 @@ def needed(module, how):
 needed("fastapi", "pip install 'kibitz[web]'")
 api = needed("playwright.sync_api", "pip install playwright")
 expect, sync_playwright, TooSlow = api.expect, api.sync_playwright, api.TimeoutError
-if CHROMIUM is None and not IS_CI:
-    pytest.skip(NOT_TESTED + "install Debian's package chromium", allow_module_level=True)
+pytestmark = pytest.mark.browser
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images" if os.environ.get("KIBITZ_SCREENSHOTS") else None
 LAPTOP, PHONE, ZOOMED = (1280, 720), (390, 844), (640, 400)
@@ -103,7 +102,7 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def chromium():
     if CHROMIUM is None:
-        pytest.fail(NOT_TESTED + "install Debian's package chromium")
+        (pytest.fail if IS_CI else pytest.skip)(NOT_TESTED + "install Debian's package chromium")
     quiet = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=quiet)

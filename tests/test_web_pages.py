@@ -35,6 +35,7 @@ from tests.test_web_browser import (  # noqa: F401 (fixtures)
 )
 from tests.test_web_study import BOARD, EXPERIMENT
 
+pytestmark = pytest.mark.browser
 expect.set_options(timeout=30_000)  # a first answer may have to load the solver, or compiled code
 SERVE = """
 import sys

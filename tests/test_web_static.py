@@ -16,6 +16,7 @@ STATIC = WEB / "static"
 COMPILER = os.environ.get("KIBITZ_TSC") or shutil.which("tsc")
 
 
+@pytest.mark.browser
 def test_types_of_the_modules():
     if COMPILER is None:
         reason = "THE TYPES OF THE TABLE ARE NOT CHECKED: npm install -g typescript, or set KIBITZ_TSC"
