@@ -514,7 +514,7 @@ name = "thumb"
 title = "Rules of thumb against chance"
 source = "A. Nobody, On thumbs, 1999"
 game = "briskola"
-games = 80
+games = 400
 quick_games = 8
 published_games = 16
 core_seconds = 7200
@@ -553,14 +553,14 @@ def test_reproduce_lists_what_there_is_and_runs_nothing(published, tmp_path):
     data = tmp_path / "data"
     listed = document("reproduce", data=data)
     (found,) = listed["published"]
-    assert (found["name"], found["state"]) == ("thumb", "not run")
+    assert (found["name"], found["state"]) == ("thumb", "not measured")
     assert found["source"] == "A. Nobody, On thumbs, 1999"
     cores = listed["cores"]
     assert cores == os.cpu_count()
-    assert found["seconds"] == {"quick": 720 / cores, "published": 1440 / cores, "full": 7200 / cores}
+    assert found["seconds"] == {"quick": 144 / cores, "published": 288 / cores, "full": 7200 / cores}
     told = call("reproduce", data=data).stdout
     assert "thumb: Rules of thumb against chance" in told
-    assert "not run" in told
+    assert "not measured" in told
     assert cli._duration(7200 / cores) in told
     assert list(tmp_path.iterdir()) == []
 
@@ -589,22 +589,23 @@ def test_times_as_people_say_them(seconds, text):
     assert cli._duration(seconds) == text
 
 
-def test_reproduce_tells_in_a_word_what_was_found(published, tmp_path):
+def test_reproduce_counts_what_was_found(published, tmp_path):
     data = tmp_path / "data"
     done = call("reproduce", "thumb", "--jobs", 1, folder=tmp_path, data=data)
     assert done.returncode == 0, done.stderr
-    assert "agrees" in done.stdout
+    assert "reproduced" in done.stdout
     assert "report.html" in done.stdout
     assert "kibitz play briskola" in done.stdout
     assert "88.0 %" in (tmp_path / "report.html").read_text()
-    assert state_of(data) == "reproduced"
+    assert state_of(data) == "1 of 1 lines reproduced"
 
     published(PUBLISHED.replace("0.88", "0.5"))
-    assert state_of(data) == "reproduced"  # what was asked when it was run
-    assert (
-        "higher than published" in call("reproduce", "thumb", "--jobs", 1, folder=tmp_path, data=data).stdout
-    )
-    assert state_of(data) == "differs"
+    assert state_of(data) == "1 of 1 lines reproduced"  # what was asked when it was run
+    assert "differs" in call("reproduce", "thumb", "--jobs", 1, folder=tmp_path, data=data).stdout
+    assert state_of(data) == "0 of 1 lines reproduced, 1 differs"
+    published()
+    done = call("reproduce", "thumb", "--quick", "--jobs", 1, folder=tmp_path, data=data)
+    assert "too few games to tell (it takes about " in done.stdout
 
 
 def test_reproduce_tells_how_far_it_came(published, tmp_path):
@@ -617,9 +618,9 @@ def test_reproduce_tells_how_far_it_came(published, tmp_path):
     (tmp_path / "data").mkdir()
     with Store(tmp_path / "data" / "laboratory.db") as store, pytest.raises(Enough):
         experiments.run(published(), store, InProcess(), progress=stop)
-    assert state_of(tmp_path / "data") == "2 of 80 games"
+    assert state_of(tmp_path / "data") == "2 of 400 games"
     assert call("reproduce", "thumb", "--jobs", 1, folder=tmp_path, data=tmp_path / "data").returncode == 0
-    assert state_of(tmp_path / "data") == "reproduced"
+    assert state_of(tmp_path / "data") == "1 of 1 lines reproduced"
 
 
 def test_sizes_of_a_published_result(published, tmp_path):
@@ -627,7 +628,7 @@ def test_sizes_of_a_published_result(published, tmp_path):
         (("--quick",), 8, "kibitz reproduce thumb --quick"),
         (("--scale", "1"), 16, "kibitz reproduce thumb --scale=1"),
         (("--scale", "0.25", "--seed", "7"), 4, "kibitz reproduce thumb --scale=0.25 --seed=7"),
-        (("thumb",), 80, "kibitz reproduce thumb"),
+        (("thumb",), 400, "kibitz reproduce thumb"),
     ):
         told = document("reproduce", *options, "--jobs", 1, folder=tmp_path, data=tmp_path / "data")
         (found,) = told["experiments"]

@@ -188,7 +188,7 @@ def test_several_experiments_have_a_table_of_contents(full):
     unfinished = kept(FULL.replace("{}", "half"), {"a": DEALS})
     page = Page(report.page([full, unfinished]))
     assert page.loads[:2] == ["#full", "#half"]
-    assert "(reproduced)" in page.texts
+    assert "(0 of 1 lines reproduced, 1 with too few games)" in page.texts
     assert "(8 of 16 games)" in page.texts
     assert "nav" not in Page(report.page([full])).tags
 
@@ -196,10 +196,10 @@ def test_several_experiments_have_a_table_of_contents(full):
 def test_an_unfinished_experiment_says_so():
     page = Page(report.page([kept(FULL.replace("{}", "half"), {"a": DEALS[:3]})]))
     assert any("unfinished: 6 of 16 games; the same command plays the rest" in t for t in page.texts)
-    assert page.tables[0][3][1:] == ["–", "–", "6", "not run"]
+    assert page.tables[0][3][1:] == ["–", "–", "6", "not measured"]
     nothing = Page(report.page([kept(FULL.replace("{}", "none"), {})]))
     assert any("unfinished: 0 of 16 games" in t for t in nothing.texts)
-    assert [line[2:] for line in nothing.tables[0][1:]] == [["0", "not run"]] * 3
+    assert [line[2:] for line in nothing.tables[0][1:]] == [["0", "not measured"]] * 3
     assert "figure" not in nothing.tags
 
 
@@ -316,17 +316,16 @@ def test_a_report_in_json(store):
     assert found["schema"] == "kibitz.report/1"
     first, second, tournament, third = found["experiments"]
     assert (tournament["state"], third["state"]) == ("done", "2 of 16 games")
-    assert first["state"] in ("differs", "reproduced")
+    assert re.fullmatch(r"[01] of 1 lines reproduced(, 1 differs|, 1 with too few games)?", first["state"])
     assert [r["cell"] for r in first["rows"]][1] == "games that were won"
-    assert {"experiment", "table", "cell", "published", "measured", "ci", "n", "verdict", "p_value"} == set(
-        first["rows"][0]
-    )
+    keys = "experiment table cell published measured ci n verdict p_value p_value_is_corrected games_needed"
+    assert set(keys.split()) == set(first["rows"][0])
     assert (first["question"], first["source"]) == ("A question?", "A. Source, 1999")
     assert first["command"] == "kibitz experiment run first.toml"
     assert first["rows"] == [{**r, "experiment": "first"} for r in second["rows"]]
     assert [t["columns"][0] for t in tournament["tables"]] == ["agent", "agent"]
     unknown = third["rows"][2]  # JSON has no infinity and no "not a number"
-    assert (unknown["measured"], unknown["ci"], unknown["verdict"]) == (None, [None, None], "not run")
+    assert (unknown["measured"], unknown["ci"], unknown["verdict"]) == (None, [None, None], "not measured")
 
 
 def test_a_store_without_experiments(tmp_path):

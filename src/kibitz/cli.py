@@ -687,6 +687,7 @@ def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> Non
     """What there is, whether it was run, and what it costs."""
     from kibitz import experiments
     from kibitz.arena.store import default_store
+    from kibitz.experiments.verdicts import NOT_MEASURED
 
     path = store or default_store()
     known = {}
@@ -706,7 +707,7 @@ def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> Non
             "published": e.core_seconds * e.factor(1.0, False) / cores,
             "full": e.core_seconds / cores,
         }
-        state = known[e.name].state if e.name in known else "not run"
+        state = known[e.name].state if e.name in known else NOT_MEASURED
         games = known[e.name].games if e.name in known else 0
         about = {"name": e.name, "title": e.title, "source": e.source}
         found.append({**about, "state": state, "games": games, "seconds": costs})

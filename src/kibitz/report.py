@@ -33,8 +33,11 @@ code { font-family: ui-monospace, monospace; }
 
 _METHOD = (
     "Every deal is played once per seating; intervals are 95 % where nothing else is said, with the deal as "
-    "the unit: games on one deal are not independent of each other. A published figure agrees if the "
-    "difference can be chance, given the errors of both."
+    "the unit: games on one deal are not independent of each other. A published figure is reproduced if the "
+    "difference can be chance, given the errors of both and the number of lines in the table (Holm's "
+    "correction), and if the interval is narrow: at most 5 percentage points to either side, and for rare "
+    "events less; for points at most a tenth of the figure, or of the spread between deals. If it is wider, "
+    "there are too few games to tell."
 )
 
 

@@ -16,7 +16,7 @@ from kibitz.arena.laboratory import Laboratory, Order, Progress, probe, stops_at
 from kibitz.arena.store import Store
 from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
-from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders, verdict
+from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders
 from kibitz.games import load_known
 
 PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
@@ -189,5 +189,4 @@ __all__ = [
     "results",
     "run",
     "tournament",
-    "verdict",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -35,9 +36,12 @@ from kibitz.experiments.description import (
     is_share,
     pairings,
 )
+from kibitz.experiments.verdicts import DIFFERS, NOT_MEASURED, REPRODUCED, TOO_FEW, Line, verdicts
 
 _LARGEST_FACTOR = 1e12
 UNKNOWN = Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
+
+_SMALLEST_P = 1e-300
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,12 @@ class Row:
     p_value: float | None = None
     name: str = ""
     table: str = ""
+    games_needed: int | None = None
+    """How many games would tell, if there are too few."""
+    is_corrected: bool = False
+    """Whether the p-value is corrected for the number of tests."""
+    error: Estimate | None = None
+    """The published figure with an interval of its own, if the number of games behind it is known."""
 
     @property
     def published_text(self) -> str:
@@ -111,7 +121,12 @@ class Row:
 
     @property
     def verdict_text(self) -> str:
-        return self.verdict if self.p_value is None else f"{self.verdict} (p = {self.p_value:.3g})"
+        if self.games_needed is not None:
+            return f"{self.verdict} (it takes about {self.games_needed:,})"
+        if self.p_value is None:
+            return self.verdict
+        p = f"p = {self.p_value:.3g}" if self.p_value >= _SMALLEST_P else f"p < {_SMALLEST_P:.0e}"
+        return f"{self.verdict} ({p}{', corrected' if self.is_corrected else ''})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -124,6 +139,8 @@ class Row:
             "n": self.n,
             "verdict": self.verdict,
             "p_value": self.p_value,
+            "p_value_is_corrected": self.is_corrected,
+            "games_needed": self.games_needed,
         }
 
 
@@ -170,13 +187,16 @@ class Result:
 
     @property
     def state(self) -> str:
-        """In a word: whether what was published was found again."""
-        beside = [row.verdict for row in self.rows if row.published is not None]
+        """How many of the published figures were found again."""
         if not self.is_finished:
-            return f"{self.games:,} of {self.games_wanted:,} games" if self.games else "not run"
-        if not beside:
+            return f"{self.games:,} of {self.games_wanted:,} games" if self.games else NOT_MEASURED
+        found = Counter(row.verdict for row in self.rows if row.published is not None)
+        if not found:
             return "done"
-        return "reproduced" if set(beside) == {"agrees"} else "differs"
+        told = [f"{found[REPRODUCED]:,} of {found.total():,} lines reproduced"]
+        told += [f"{found[DIFFERS]:,} differ{'s' * (found[DIFFERS] == 1)}"] * (found[DIFFERS] > 0)
+        told += [f"{found[TOO_FEW]:,} with too few games"] * (found[TOO_FEW] > 0)
+        return ", ".join(told)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -287,14 +307,12 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
         cells.setdefault(grid.name, []).append(
             Cell(values, order, deals, scores[:deals], cost, counts, experiment.confidence)
         )
-    rows: list[Row] = []
-    findings: list[str] = []
-    for plan in experiment.rows:
-        made = _rows(experiment, plan, cells)
-        rows += made
-        if plan.cause and any(
-            row.verdict in ("lower than published", "higher than published") for row in made
-        ):
+    made = [_rows(experiment, plan, cells) for plan in experiment.rows]
+    rows = _compared([row for group in made for row in group], experiment.confidence)
+    findings, begin = [], 0
+    for plan, group in zip(experiment.rows, made, strict=True):
+        begin, own = begin + len(group), rows[begin : begin + len(group)]
+        if plan.cause and any(row.verdict == DIFFERS for row in own):
             findings.append(plan.cause)
     told = {row.name: row.measured_text for row in rows if row.name}
     findings += [fill(note, told) for note in experiment.notes]
@@ -356,13 +374,15 @@ def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -
                 known,
                 estimate,
                 int(cell.tally.played[: estimate.n if is_count(plan.measure) else None, plan.agent].sum()),
-                _verdict(plan, known, estimate, p_value, cell) if _is_run(plan, i, cells) else "not run",
+                _verdict(plan, estimate, p_value, cell) if _is_run(plan, i, cells) else NOT_MEASURED,
                 100.0 if per_cent else 1.0,
                 plan.digits if plan.digits is not None else 1 if per_cent or _is_coarse(cell) else 3,
                 " %" if per_cent else "",
                 p_value,
                 plan.name,
                 plan.table,
+                is_corrected=plan.holm,
+                error=None if known is None else _own_error(plan, known, estimate, cell),
             )
         )
     return rows
@@ -486,17 +506,19 @@ def wins_of(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np
     return (np.stack(best, axis=1) > 0).astype(float)
 
 
-def _verdict(
-    plan: RowPlan, published: float | None, measured: Estimate, p_value: float | None, cell: Cell
-) -> str:
-    """What the interval, or the test, says."""
+def _verdict(plan: RowPlan, measured: Estimate, p_value: float | None, cell: Cell) -> str:
+    """What the interval, or the test, says about a question; published figures are compared later."""
     if not measured.n:
         return "–"  # no game was decided
-    if published is not None:
-        return verdict(published, measured, _own_error(plan, published, measured, cell))
     if plan.goal is not None:
-        says = verdict(plan.goal, measured)
-        return {"agrees": "within the interval", "lower than published": "missed"}.get(says, "surpassed")
+        low, high = measured.ci
+        return (
+            "within the interval"
+            if low <= plan.goal <= high
+            else "missed"
+            if high < plan.goal
+            else "surpassed"
+        )
     if plan.test and p_value is not None:
         is_clear = p_value < 1 - cell.confidence
         more, less = ("more", "less") if cell.match.judged else ("stronger", "weaker")
@@ -510,6 +532,20 @@ def _verdict(
     return "–"
 
 
+def _compared(rows: list[Row], confidence: float) -> list[Row]:
+    """The rows with a verdict about every published figure, table by table."""
+    found = list(rows)
+    for table in {row.table for row in rows}:
+        lines = {
+            place: Line(row.published, row.measured, row.n, row.scale == 100.0, row.error)
+            for place, row in enumerate(rows)
+            if row.table == table and row.published is not None and row.verdict != NOT_MEASURED
+        }
+        for place, judged in zip(lines, verdicts(list(lines.values()), confidence), strict=True):
+            found[place] = replace(rows[place], verdict=judged.word, games_needed=judged.games_needed)
+    return found
+
+
 def _own_error(plan: RowPlan, published: float, measured: Estimate, cell: Cell) -> Estimate | None:
     """The interval of a published figure itself, if it is known how many games are behind it."""
     games = plan.published_games
@@ -520,17 +556,6 @@ def _own_error(plan: RowPlan, published: float, measured: Estimate, cell: Cell) 
     ratio = math.sqrt(measured.n * cell.match.games_a_deal / games)  # fewer games, a larger error
     low, high = measured.mean - measured.low, measured.high - measured.mean
     return replace(measured, mean=published, low=published - ratio * low, high=published + ratio * high)
-
-
-def verdict(published: float, measured: Estimate, known: Estimate | None = None) -> str:
-    """What the interval says about a published figure, together with its own, if that is known."""
-    low, high = measured.low, measured.high
-    if known is not None:  # as Newcombe's interval of a difference: the distances add as squares
-        low = measured.mean - math.hypot(measured.mean - low, known.high - published)
-        high = measured.mean + math.hypot(high - measured.mean, published - known.low)
-    if low <= published <= high:
-        return "agrees"
-    return "lower than published" if high < published else "higher than published"
 
 
 # --- tables ----------------------------------------------------------------------------------------
