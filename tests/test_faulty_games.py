@@ -230,6 +230,71 @@ def test_two_signals_end_compiled_code_and_one_does_not():
         assert time.monotonic() - second < ending.GRACE_SECONDS + 1
 
 
+STUCK = """
+import sys, time
+from kibitz import cli
+
+
+def verb(**_):
+    print("writes", flush=True)
+    while True:
+        sys.stderr.write(1023 * "x" + "\\n")  # until the pipe is full
+
+
+cli.app = verb
+cli.main()
+"""
+
+HOLDS = """
+import ctypes
+from kibitz import cli, ending
+
+
+def verb(**_):
+    print("holds", flush=True)
+    with ending.without_delay():
+        ctypes.PyDLL(None).sleep(60)  # as foreign code that lets no other thread run
+
+
+cli.app = verb
+cli.main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals can be sent here")
+@pytest.mark.parametrize(("code", "signals"), [(STUCK, 2), (HOLDS, 1)], ids=["full pipe", "foreign code"])
+def test_signals_end_what_neither_writes_nor_lets_others_run(code, signals):
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe) as process:
+        try:
+            process.stdout.readline()
+            for _ in range(signals):
+                time.sleep(0.5)
+                assert process.poll() is None
+                process.send_signal(signal.SIGINT)
+            process.wait(ending.GRACE_SECONDS + 5)
+        finally:
+            process.kill()
+    assert process.returncode in (ending.INTERRUPTED, -signal.SIGINT)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals can be sent here")
+def test_a_signal_raises_again_after_foreign_code():
+    code = """
+import os, signal
+from kibitz import ending
+ending.end_when_asked()
+with ending.without_delay():
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+except KeyboardInterrupt:
+    print("asked")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "asked\n"
+
+
 # --- the cache ---
 
 

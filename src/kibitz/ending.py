@@ -14,12 +14,14 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 GRACE_SECONDS = 1.5
 """After the second signal: batch systems send SIGTERM twice, and mean an end in good order."""
 INTERRUPTED = 130
+_MESSAGE_SECONDS = 0.2
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _noted: list[socket.socket] = []  # both ends; a socket that nobody holds would be closed
@@ -61,6 +63,31 @@ def _watch(reader: socket.socket) -> None:
     while came < 2:
         came += sum(number in _SIGNALS for number in reader.recv(64))
     time.sleep(GRACE_SECONDS)
+    message = threading.Thread(target=_say_so, daemon=True)
+    message.start()
+    message.join(_MESSAGE_SECONDS)  # a pipe that nobody reads holds up whoever writes to it
+    os._exit(INTERRUPTED)
+
+
+def _say_so() -> None:
     with suppress(OSError, ValueError):
         print("kibitz: ended at once; what was finished before is kept", file=sys.stderr, flush=True)
-    os._exit(INTERRUPTED)
+
+
+@contextmanager
+def without_delay() -> Iterator[None]:
+    """Let the first signal end the process, while code runs that lets no other thread run.
+
+    Neither a handler nor the thread above would get its turn before that code is done.
+    """
+    ours = [number for number in _SIGNALS if signal.getsignal(number) is _interrupt]
+    if not ours or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    for number in ours:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, _interrupt)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from kibitz import kernel
+from kibitz import ending, kernel
 from kibitz.adapters.twins import Twin, twin_of
 from kibitz.errors import Unsupported
 from kibitz.games.openspiel import UNSOUND, hushed, position, pyspiel
@@ -85,7 +85,7 @@ class OpenSpielSearch:
             return moves[0]
         state = self._position(view, seed)
         try:
-            with hushed():
+            with hushed(), ending.without_delay():
                 action = self._decide(view.game, state, seed)
         except pyspiel().SpielError as error:
             reason = str(error).strip().splitlines()[0]
