@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LEAN := $(VENV)/.lean
 READY := $(VENV)/.ready
 
 .PHONY: run test check browser soak docs bench clean help
 
-run: $(READY) ## set up, then run the main job: published results beside measured ones
-	$(BIN)/kibitz reproduce --quick
+run: $(LEAN) ## set up what is needed, then run the main job: published results beside measured ones
+	$(BIN)/kibitz reproduce --headlines
 
 test: check ## set up, then run the tests that every change must pass
 	$(BIN)/python -m pytest -n 2
@@ -30,13 +31,28 @@ docs: $(READY) ## the documentation as web pages, in site/
 bench: $(READY) ## speed, with the ratio to C where a compiler is found
 	$(BIN)/kibitz bench
 
-# A virtual environment without its own pip needs no Debian package beside python3 and pip.
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Kibitz needs Python 3.11 or newer; set PYTHON=" if sys.version_info < (3, 11) else 0)'
-	@echo "Setting up $(VENV), once (about a minute) …"
-	$(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) -m pip --python $(BIN)/python install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+# The main job needs three extras; whoever has the tools of development has them too. A virtual environment
+# without its own pip needs no Debian package beside python3 and pip.
+$(LEAN): pyproject.toml constraints.txt
+	@test $(READY) -nt pyproject.toml || { $(call install,dds$(comma)plot$(comma)web,half a minute); }
 	@touch $@
+
+$(READY): pyproject.toml constraints.txt
+	@$(call install,dev,a minute or two)
+	@touch $@ $(LEAN)
+
+comma := ,
+define install
+$(PYTHON) -c 'import sys; sys.exit("Kibitz needs Python 3.11 or newer; set PYTHON=" if sys.version_info < (3, 11) else 0)' && \
+echo "Setting up $(VENV), once (about $(2)) …" && \
+$(PYTHON) -m venv --without-pip $(VENV) && \
+{ $(PYTHON) -m pip --python $(BIN)/python install --disable-pip-version-check --progress-bar off -c constraints.txt -e '.[$(1)]' \
+  || touch $(VENV)/.failed; } | $(ONE_LINE); \
+test ! -e $(VENV)/.failed || { rm $(VENV)/.failed; false; }
+endef
+
+# What pip is doing, in one line of a terminal; its errors go to standard error and stay.
+ONE_LINE = if [ -t 1 ]; then awk '{ printf "\r\033[K%.72s", $$0; fflush() } END { printf "\r\033[K" }'; else cat >/dev/null; fi
 
 clean: ## forget the virtual environment and all that was built
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache

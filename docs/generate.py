@@ -351,6 +351,7 @@ TABLES = {
     description.RowPlan: "[[row]]",
     description.FigurePlan: "[[figure]]",
     description.LearnedPlan: "[[learned]]",
+    description.ComputedPlan: "[[computed]]",
 }
 
 

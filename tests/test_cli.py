@@ -22,7 +22,7 @@ import pytest
 import typer
 
 import kibitz
-from kibitz import cli, experiments, games, kernel, terminal
+from kibitz import cli, experiments, games, kernel, terminal, warming
 from kibitz.arena import play
 from kibitz.arena.executors import InProcess
 from kibitz.arena.play import settle_chance
@@ -260,6 +260,44 @@ def test_bad_input_in_a_process_of_its_own(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_headlines_are_summed_up_first_and_what_is_suggested_is_compiled(published, tmp_path, monkeypatch):
+    warmed = []
+    monkeypatch.setattr(warming, "warm", lambda names, *_: warmed.append(names))
+    published(
+        PUBLISHED.replace("[match", 'summary = ["Thumbs: {t-beside}."]\n[match').replace(
+            "[[row]]", '[[row]]\nname = "t"'
+        )
+    )
+    done = call("reproduce", "--headlines", "--jobs", 1, folder=tmp_path, data=tmp_path / "data")
+    assert done.returncode == 0, done.stderr
+    first, *_, last = done.stdout.strip().splitlines()
+    assert re.fullmatch(r"• Thumbs: [\d.]+ % \(published 88.0 %: [a-z ]+\)\.", first)
+    assert last.startswith("Everything else: ")
+    assert last.endswith(" reproduce --full")
+    assert warmed == [["briskola"]]
+    commands = done.stdout[done.stdout.index("Try next:") :].splitlines()[1:4]
+    assert [re.search(r"(serve|play|advise)", line)[1] for line in commands] == ["serve", "play", "advise"]
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("Thumbs: ") < page.index("<table")
+    made = document("report", "--experiment", "thumb", data=tmp_path / "data", folder=tmp_path)
+    assert made["experiments"][0]["command"] == "kibitz reproduce thumb"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--headlines", "--quick"),
+        ("--headlines", "karamatic"),
+        ("--full", "--scale", "1"),
+        ("--full", "mckay"),
+    ],
+)
+def test_sizes_that_exclude_each_other(words):
+    done = call("reproduce", *words)
+    assert done.returncode == 2
+    assert f"{words[0]} " in done.stderr
+
+
 def test_a_file_that_cannot_be_written_is_named_before_the_work(tmp_path):
     page = tmp_path / "page.html"
     page.mkdir()
@@ -353,6 +391,32 @@ def test_cache_shows_its_path_and_clears(tmp_path):
     assert any((tmp_path / "code").rglob("*.nbc"))
     assert "deleted" in run("cache", "clear", env=environment).stdout
     assert not (tmp_path / "code").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [(("path", "briskola"), "goes with warm"), (("warm", "--jobs", 0), "at least 1")]
+)
+def test_cache_refuses_what_makes_no_sense(words, says):
+    done = call("cache", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_warming_compiles_what_a_first_move_and_a_first_hint_need(tmp_path):
+    environment = {"KIBITZ_CACHE_DIR": str(tmp_path)}
+    done = run("cache", "warm", "Tic-Tac-Toe", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "compiling" in done.stderr
+    asked = run("advise", "tic-tac-toe", "7", env=environment)
+    assert "compil" not in asked.stderr
+    again = run("cache", "warm", "tic-tac-toe", env=environment)
+    assert "compil" not in again.stderr
+
+
+def test_an_unknown_game_is_not_warmed():
+    done = call("cache", "warm", "briskolla")
+    assert done.returncode == 2
+    assert "did you mean 'briskola'" in done.stderr
 
 
 def test_clearing_the_cache_deletes_nothing_else(tmp_path):

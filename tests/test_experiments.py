@@ -1503,6 +1503,72 @@ def test_karamatic_on_the_command_line(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").read_text().count("<svg") == 2
 
 
+# --- headlines, and lines that are computed ---------------------------------------------------------
+
+
+def computed(*lines):
+    return "\n[[computed]]\n" + "\n".join(lines) + "\n"
+
+
+def test_computed_lines_are_exact():
+    text = TOP + 'summary = ["Alpha-beta: {ab}."]\n' + A
+    text += computed(
+        'tree = "best-first:8,4"', 'algorithm = "alphabeta"', 'name = "ab"', 'cell = "the best first"'
+    )
+    text += computed('tree = "three-plies"', 'algorithm = "alphabeta"')
+    result = kept(text, {"a": DEALS})
+    first, second = result.rows
+    assert (first.measured_text, first.verdict, first.n) == ("127 of 4,096 leaves", "exact", 0)
+    assert first.measured.ci == (127, 127)
+    assert (second.cell, second.measured_text) == ("alphabeta in the tree three-plies", "5 of 8 leaves")
+    assert result.summary == ["Alpha-beta: 127 of 4,096 leaves."]
+    assert result.state == "done"  # nothing published is compared
+    (table,) = report.tables_of(result)
+    assert table.rows[0] == ["the best first", "127 of 4,096 leaves", "exact"]
+    assert result.to_dict()["rows"][0]["all_leaves"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (('tree = "three-pliez"', 'algorithm = "alphabeta"'), "did you mean 'three-plies'"),
+        (('tree = "../three-plies.tree"', 'algorithm = "alphabeta"'), "unknown tree"),
+        (('tree = "best-first:9,9"', 'algorithm = "alphabeta"'), "at most 100,000 leaves"),
+        (('tree = "three-plies"', 'algorithm = "alphabetta"'), "did you mean 'alphabeta'"),
+        (('tree = "three-plies"',), "needs algorithm"),
+    ],
+)
+def test_mistakes_in_computed_lines(lines, says):
+    with pytest.raises(KibitzError, match=re.escape(says)):
+        read(TOP + A + computed(*lines))
+
+
+def test_a_summary_names_lines():
+    with pytest.raises(UnknownName, match="summary: 'nobody'"):
+        read(TOP + 'summary = ["{nobody}"]\n' + A + row('name = "one"'))
+    with pytest.raises(ParseError, match="summary: one has a line for every cell of a grid"):
+        read(TOP + 'summary = ["{one}"]\n' + GRID + row('name = "one"', match="g"))
+
+
+def test_a_summary_says_how_published_figures_compare():
+    text = TOP.replace("games = 8", "games = 800") + 'summary = ["{a-beside}"]\n' + A
+    for published, says in ((71, "71.2 (published 71.0: reproduced)"), (20, "71.2, not the published 20.0")):
+        line = row(f"published = {published}", 'name = "a"')
+        assert kept(text + line, {"a": MANY}).summary == [says]
+    line = row("published = 71", 'name = "a"')
+    assert kept(text + line, {"a": DEALS}).summary == ["71.2 (published 71.0: too few games to tell)"]
+    assert kept(text + line, {}).summary == ["– (published 71.0: not measured)"]
+
+
+def test_headlines_have_enough_games_and_three_results_of_each_document():
+    headlines = experiments.published("headlines")
+    tables = [plan.table for plan in (*headlines.rows, *headlines.computed)]
+    assert [tables.count(table) for table in dict.fromkeys(tables)] == [3] * 5
+    assert len(headlines.summary) == 5
+    for grid in headlines.grids():
+        assert grid.games >= 200
+
+
 # --- what a game counts ----------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ LAYERS = [
     {"agents"},
     {"arena"},
     {"adapters"},
-    {"testing", "bench", "terminal", "records"},
+    {"testing", "bench", "terminal", "records", "warming"},
     {"peers"},
     {"plots"},
     {"experiments"},

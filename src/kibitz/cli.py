@@ -273,6 +273,7 @@ def serve(
             help="Files of your own games, such as my_game.py, to offer besides the installed ones."
         ),
     ] = None,
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
     proxy: Annotated[
         str,
         typer.Option(help="Address of a reverse proxy that passes on the clients' addresses."),
@@ -306,7 +307,7 @@ def serve(
     shown = store or (default_store() if is_private else None)
     limits = Limits(window_seconds=pause)
     tables = folder or default_store().parent / "tables"
-    server.serve(tables, host, port, tuple(name or ()), limits, shown, proxy)
+    server.serve(tables, host, port, tuple(name or ()), limits, shown, proxy, opens)
 
 
 @app.command()
@@ -643,6 +644,10 @@ def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(help="Published results to measure (default: all).")
     ] = None,
+    headlines: Annotated[
+        bool, typer.Option("--headlines", help="Measure three results of each document, in a minute or two.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Measure all published results, in hours.")] = False,
     quick: Quick = False,
     scale: Scale = None,
     seed: ExperimentSeed = None,
@@ -661,14 +666,23 @@ def reproduce(
     """
     from kibitz import experiments, report
 
-    wanted = [experiments.published(name) for name in names or experiments.PUBLISHED]
-    if not names and not quick and scale is None:
+    if headlines and (names or quick or full or scale is not None):
+        raise BadOption(
+            "--headlines is a size and a choice of its own; give it without names and other sizes"
+        )
+    if full and (names or quick or scale is not None):
+        raise BadOption("--full measures all published results; give it without names and other sizes")
+    chosen = (experiments.HEADLINES,) if headlines else names or experiments.PUBLISHED
+    wanted = [experiments.published(name) for name in chosen]
+    if not (names or headlines or full or quick or scale is not None):
         _list_published(wanted, store, as_json)
         return
     _must_be_writable(out)
     command = ["kibitz", "reproduce"]
     results = _run_experiments(wanted, command, quick, scale, seed, jobs, ray, store, on_gpu=on_gpu)
     out.write_text(report.page(results), encoding="utf-8")
+    if headlines:
+        _warm([wanted[0].game], jobs)  # what is suggested below starts at once
     if as_json:
         rows = [row.to_dict() for r in results for row in r.rows]
         _document(
@@ -681,6 +695,7 @@ def reproduce(
     program = f"{sys.executable} -m kibitz" if Path(program).name == "__main__.py" else program
     for command_line in experiments.next_steps(wanted[-1].game):
         print(f"  {command_line.replace('kibitz', program, 1)}")
+    print(f"\nEverything else: {program} reproduce --full")
 
 
 def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> None:
@@ -750,7 +765,9 @@ def _run_experiments(
     results = []
     with executor(jobs, ray, on_gpu) as workers, _open_store(store) as opened:
         for e in wanted:
-            words = [*command, e.name] if command[-1] == "reproduce" else list(command)
+            words = list(command)
+            if command[-1] == "reproduce":
+                words += ["--headlines"] if e.name == experiments.HEADLINES else [e.name]
             words += ["--quick"] * quick + ([f"--scale={scale:g}"] if scale is not None else [])
             words += [f"--seed={seed}"] if seed is not None else []
             words += [f"--store={store}"] if store is not None else []
@@ -815,6 +832,10 @@ def _print_results(results: list[Any]) -> None:
     for result in results:
         if result.experiment.question:
             print(f"{result.experiment.question}\n")
+        if result.summary:
+            for sentence in result.summary:
+                print(f"• {sentence}")
+            print()
         tables = report.tables_of(result)
         if tables and tables[0].title:
             print(f"{result.title}\n")
@@ -1294,8 +1315,12 @@ def check(
 
 @app.command()
 def cache(
-    action: Annotated[str, typer.Argument(help="path, warm (compile a game ahead) or clear.")] = "path",
-    game: Annotated[str, typer.Argument(help="Game to compile with warm.")] = "briskola",
+    action: Annotated[str, typer.Argument(help="path, warm (compile games ahead) or clear.")] = "path",
+    games: Annotated[
+        list[str] | None,
+        typer.Argument(help="Games to compile with warm (default: all that come with Kibitz)."),
+    ] = None,
+    jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
     """Show where compiled code is kept, add to it, or delete it.
@@ -1307,13 +1332,13 @@ def cache(
 
     if action not in ("path", "warm", "clear"):
         raise UnknownName("action of cache", action, ("path", "warm", "clear"))
+    if games and action != "warm":
+        raise BadOption(f"'{games[0]}' is a game, which goes with warm: kibitz cache warm {games[0]}")
+    if jobs is not None and jobs < 1:
+        raise BadOption(f"--jobs {jobs} cannot be used; give at least 1")
     freed = compiled.clear() if action == "clear" else 0
     if action == "warm":
-        from kibitz import testing
-
-        _story()
-        testing.check_agent("ismcts:10,endings=10", game, 1)
-        testing.check_agent("flat:10,playout=0.5", game, 1)
+        _warm([_own_name(game) or game for game in games or ()], jobs)
     content = {"path": str(compiled.root()), "bytes": compiled.size(), "freed": freed}
     if as_json:
         _document("cache", content)
@@ -1321,6 +1346,19 @@ def cache(
         print(f"{freed / 1e6:.1f} MB deleted from {content['path']}")
     else:
         print(f"{content['path']}: {compiled.size() / 1e6:.1f} MB")
+
+
+def _warm(names: list[str], jobs: int | None = None) -> None:
+    """Compile what some games need, or all games, with a bar."""
+    from kibitz import games as registry
+    from kibitz import trust, warming
+
+    trust.allow(*names)
+    story = _story()
+    try:
+        warming.warm(names or list(registry.known()), story.progress("compiling ahead"), jobs)
+    finally:
+        story.close()
 
 
 def _version(wanted: bool) -> None:

@@ -48,7 +48,13 @@ def tables_of(result: Result) -> list[Table]:
     found = []
     for heading in dict.fromkeys(row.table for row in result.rows):
         rows = [
-            [r.cell, r.published_text, r.measured_text, f"{r.n:,}", r.verdict_text]
+            [
+                r.cell,
+                r.published_text,
+                r.measured_text,
+                f"{r.n:,}" if r.all_leaves is None else "–",
+                r.verdict_text,
+            ]
             for r in result.rows
             if r.table == heading
         ]
@@ -93,6 +99,8 @@ def _section(result: Result) -> str:
         parts.append(f'<p class="question">{escape(about.question)}</p>\n')
     if about.source:
         parts.append(f'<p class="source">{escape(about.source)}</p>\n')
+    if result.summary:
+        parts.append(f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in result.summary)}</ul>\n")
     parts += [_html_table(table, "results") for table in tables_of(result)]
     parts += [_html_table(table, "numbers") for table in result.tables]
     if result.findings:
@@ -144,6 +152,8 @@ def markdown(results: Sequence[Result], title: str = "Published and measured") -
         about = result.experiment
         parts.append(f"## {_plain(result.title)}\n")
         parts += [f"{_paragraph(text)}\n" for text in (about.question, about.source) if text]
+        if result.summary:
+            parts.append("".join(f"- {_plain(sentence)}\n" for sentence in result.summary))
         parts += [_markdown_table(table) for table in tables_of(result)]
         parts += [_markdown_table(table) for table in result.tables]
         if result.findings:

@@ -138,7 +138,7 @@ class Processes(Executor):
         on_trial: set[Match] = set()
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin_worker)
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=begin_worker)
         pool = self._pool
         try:
             while True:
@@ -156,7 +156,7 @@ class Processes(Executor):
                         lost.append(batch)
                         break
                     lost.append(batch)  # until the pool has it
-                    with _no_main_module(), _uninterrupted():
+                    with no_main_module(), _uninterrupted():
                         running[pool.submit(_play, batch, trust.allowed())] = batch
                     lost.pop()
                     if not is_known:
@@ -209,7 +209,7 @@ def _faults_of(processes: list[Any]) -> set[str]:
 
 
 @contextmanager
-def _no_main_module() -> Iterator[None]:
+def no_main_module() -> Iterator[None]:
     """New processes would run the user's script again; they need nothing of it."""
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -240,7 +240,7 @@ def _uninterrupted() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def _begin_worker() -> None:
+def begin_worker() -> None:
     """Ctrl-C is for the main process, which tells workers to stop; if it is killed, they leave too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

@@ -17,20 +17,20 @@ from kibitz.arena.store import Store
 from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders
-from kibitz.games import load_known
 
 PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
 """The experiments that come with Kibitz, by the names of their files in `published/`."""
+
+HEADLINES = "headlines"
+"""Three results of each document, measured within a minute or two."""
 
 
 def next_steps(game: str) -> list[str]:
     """Commands to go on with after an experiment with a game, and what they are for."""
     name = specs.split(game)[0]
-    has_rules_of_thumb = "sensible_move" not in load_known(name).defaulted
-    rivals = "expert rule-based" if has_rules_of_thumb else "ismcts:1000 random"
     steps = {
-        f"kibitz play {name}": "play against the strongest agent",
-        f"kibitz match {name} {rivals} --games 200": "which of two agents is better, and how sure",
+        "kibitz serve --open": "play at a card table in the browser",
+        f"kibitz play {name}": "play in the terminal, against the strongest agent",
         f"kibitz advise {name} 7": "what to play in deal 7, and why",
     }
     width = max(map(len, steps))
@@ -39,7 +39,7 @@ def next_steps(game: str) -> list[str]:
 
 def published(name: str) -> Experiment:
     """A published result as an experiment."""
-    if name not in PUBLISHED:
+    if name not in (*PUBLISHED, HEADLINES):
         raise UnknownName("published result", name, PUBLISHED)
     text = (files("kibitz.experiments") / f"published/{name}.toml").read_text("utf-8")
     return read(text, f"{name}.toml", name)
@@ -172,6 +172,7 @@ def tournament(game: str, agents: Sequence[str], games: int, seed: int) -> Exper
 
 
 __all__ = [
+    "HEADLINES",
     "PUBLISHED",
     "Estimated",
     "Experiment",

@@ -36,8 +36,10 @@ from kibitz.arena.play import Match
 from kibitz.arena.tally import JUDGED, MEASURES, RATIOS, count_measures
 from kibitz.belief import counters
 from kibitz.errors import BadOption, KibitzError, ParseError, UnknownName, quoted
+from kibitz.experiments import computed
 from kibitz.games import load_known
 from kibitz.reading import LARGEST_NUMBER, file_text, told
+from kibitz.search import solver
 
 INTERVALS = ("deals", "bootstrap", "wilson", "exact")
 """How an interval is made: over deals (Student, ratio), by bootstrap over deals, or over single games."""
@@ -225,6 +227,23 @@ class LearnedPlan:
 
 
 @dataclass(frozen=True)
+class ComputedPlan:
+    """A line of the table that is computed, not sampled: the leaves that a search of a tree looks at."""
+
+    tree: str
+    """The name of a tree that comes with Kibitz, or `best-first:8,4`: 8 branches, 4 moves, the best one
+    always first."""
+    algorithm: str
+    """As in `kibitz solve`; minimax, which looks at all leaves, stands beside it."""
+    cell: str = ""
+    """What the line is called; tree and algorithm, if not said."""
+    name: str = ""
+    """A name by which notes and the summary refer to the line."""
+    table: str = ""
+    """The heading of the table that the line belongs to, where there are several."""
+
+
+@dataclass(frozen=True)
 class Experiment:
     """What is asked, what is played for it, and what is shown."""
 
@@ -254,11 +273,15 @@ class Experiment:
     """What --quick costs, if that is not in proportion."""
     notes: tuple[str, ...] = ()
     """Said below the table; `{name}` is the measured value of the row with that name."""
+    summary: tuple[str, ...] = ()
+    """Said above the table: `{name}` is the value without its interval, `{name-beside}` says how the
+    published figure compares with it."""
     matches: dict[str, MatchGrid] = field(default_factory=dict)
     tournaments: dict[str, Tournament] = field(default_factory=dict)
     rows: tuple[RowPlan, ...] = ()
     figures: tuple[FigurePlan, ...] = ()
     learned: tuple[LearnedPlan, ...] = ()
+    computed: tuple[ComputedPlan, ...] = ()
     text: str = ""
     """The description itself."""
     folder: str = ""
@@ -322,6 +345,7 @@ def read(
     rows = _list(table.pop("row", []), f"{where}: row")
     figures = _list(table.pop("figure", []), f"{where}: figure")
     learned = _list(table.pop("learned", []), f"{where}: learned")
+    counted = _list(table.pop("computed", []), f"{where}: computed")
     top = _read(Experiment, table, where, without=NOT_KEYS)
     for given in (*matches.values(), *tournaments.values()):
         given.setdefault("game", top.get("game", ""))
@@ -345,6 +369,10 @@ def read(
         learned=tuple(
             LearnedPlan(**_read(LearnedPlan, given, f"{where}: learned {i}"))
             for i, given in enumerate(learned, 1)
+        ),
+        computed=tuple(
+            ComputedPlan(**_read(ComputedPlan, given, f"{where}: computed {i}"))
+            for i, given in enumerate(counted, 1)
         ),
         text=text,
         folder=str(folder or ""),
@@ -372,7 +400,11 @@ def _shown(key: str) -> str:
     return quoted(key)[1:-1]
 
 
-NOT_KEYS = ("matches", "tournaments", "rows", "figures", "learned", "text", "folder", "is_quick")
+BESIDE = "-beside"
+"""Behind the name of a row in a summary: how its published figure compares with the measured one."""
+
+_LISTS = ("row", "figure", "learned", "computed")
+NOT_KEYS = ("matches", "tournaments", "rows", "figures", "learned", "computed", "text", "folder", "is_quick")
 
 
 def _located(game: Any, folder: Path | None) -> Any:
@@ -430,7 +462,7 @@ def _read(cls: Any, table: dict[str, Any], where: str, without: Iterable[str] = 
     values = {}
     for key, value in table.items():
         if key not in known:
-            tables = ("match", "tournament", "row", "figure", "learned") if cls is Experiment else ()
+            tables = ("match", "tournament", *_LISTS) if cls is Experiment else ()
             raise UnknownName(f"key in {where}", key, [*known, *tables])
         words, fits = KINDS[str(known[key].type).removesuffix(" | None")]
         if not fits(value):
@@ -503,6 +535,15 @@ def _check(experiment: Experiment, where: str) -> None:
     for tournament in experiment.tournaments.values():
         _check_tournament(tournament, experiment.seed, f"{where}: tournament.{tournament.name}")
     names: list[str] = []
+    for i, each in enumerate(experiment.computed, 1):
+        try:
+            computed.tree_of(each.tree)
+            solver.algorithm(each.algorithm)
+        except KibitzError as error:
+            raise ParseError(f"{where}: computed {i}: {error}") from error
+        if each.name in names:
+            raise ParseError(f"{where}: computed {i} is the second one with the name {quoted(each.name)}")
+        names += [each.name] if each.name else []
     lines = sum(
         experiment.matches[row.match].size for row in experiment.rows if row.match in experiment.matches
     )
@@ -513,15 +554,19 @@ def _check(experiment: Experiment, where: str) -> None:
         if row.name in names:
             raise ParseError(f"{where}: row {i} is the second one with the name {quoted(row.name)}")
         names += [row.name] if row.name else []
-    single = [
+    single = [each.name for each in experiment.computed]
+    single += [
         row.name
         for row in experiment.rows
         if row.name and (row.pooled or len(experiment.matches[row.match].cells) == 1)
     ]
-    for note in experiment.notes:
-        _check_names(note, names, f"{where}: notes")
-        for name in set(_BRACES.findall(note)) - set(single):
-            raise ParseError(f"{where}: notes: {name} has a line for every cell of a grid, so no one value")
+    for key, known in (("notes", single), ("summary", [*single, *(name + BESIDE for name in single)])):
+        for sentence in getattr(experiment, key):
+            _check_names(sentence, [*names, *known], f"{where}: {key}")
+            for name in set(_BRACES.findall(sentence)) - set(known):
+                raise ParseError(
+                    f"{where}: {key}: {name} has a line for every cell of a grid, so no one value"
+                )
     for i, plan in enumerate(experiment.learned, 1):
         _check_learned(plan, experiment.game, f"{where}: learned {i}")
     for i, figure in enumerate(experiment.figures, 1):

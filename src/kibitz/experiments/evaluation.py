@@ -21,10 +21,12 @@ from kibitz.arena.statistics import Estimate
 from kibitz.arena.store import Cost, Counts, Store
 from kibitz.arena.tally import JUDGED, MEASURES, Judgements, Tally, count_measures, points_in_games
 from kibitz.errors import Damaged, MissingExtra
-from kibitz.experiments import learned
+from kibitz.experiments import computed, learned
 from kibitz.experiments.description import (
+    BESIDE,
     GAP,
     SHARES,
+    ComputedPlan,
     Experiment,
     FigurePlan,
     MatchGrid,
@@ -36,7 +38,7 @@ from kibitz.experiments.description import (
     is_share,
     pairings,
 )
-from kibitz.experiments.verdicts import DIFFERS, NOT_MEASURED, REPRODUCED, TOO_FEW, Line, verdicts
+from kibitz.experiments.verdicts import DIFFERS, EXACT, NOT_MEASURED, REPRODUCED, TOO_FEW, Line, verdicts
 
 _LARGEST_FACTOR = 1e12
 UNKNOWN = Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
@@ -106,6 +108,8 @@ class Row:
     """How many games would tell, if there are too few."""
     is_corrected: bool = False
     """Whether the p-value is corrected for the number of tests."""
+    all_leaves: int | None = None
+    """Of a line that is computed: how many leaves there are."""
     error: Estimate | None = None
     """The published figure with an interval of its own, if the number of games behind it is known."""
 
@@ -115,9 +119,27 @@ class Row:
 
     @property
     def measured_text(self) -> str:
+        if self.all_leaves is not None:
+            return f"{self.measured.mean:,.0f} of {self.all_leaves:,} leaves"
         if math.isnan(self.measured.mean):
             return "–"
         return f"{self.measured.text(self.scale, self.digits)}{self.unit}"
+
+    @property
+    def short_text(self) -> str:
+        """The value without its interval."""
+        if self.all_leaves is not None or math.isnan(self.measured.mean):
+            return self.measured_text
+        return f"{self.scale * self.measured.mean:z.{self.digits}f}{self.unit}"
+
+    @property
+    def beside_text(self) -> str:
+        """The value, and how the published one compares with it, as a part of a sentence."""
+        if self.published is None:
+            return self.short_text
+        if self.verdict == DIFFERS:
+            return f"{self.short_text}, not the published {self.published_text}"
+        return f"{self.short_text} (published {self.published_text}: {self.verdict})"
 
     @property
     def verdict_text(self) -> str:
@@ -140,6 +162,7 @@ class Row:
             "verdict": self.verdict,
             "p_value": self.p_value,
             "p_value_is_corrected": self.is_corrected,
+            "all_leaves": self.all_leaves,
             "games_needed": self.games_needed,
         }
 
@@ -163,6 +186,7 @@ class Result:
     tables: list[Table]
     ratings: dict[str, dict[str, Estimate]]
     """Of every tournament, by agent, the best first."""
+    summary: list[str]
     findings: list[str]
     figures: list[tuple[str, str]]
     """(caption, SVG)"""
@@ -215,6 +239,7 @@ class Result:
                 name: [{"agent": agent, "rating": r.mean, "ci": list(r.ci)} for agent, r in found.items()]
                 for name, found in self.ratings.items()
             },
+            "summary": self.summary,
             "findings": self.findings,
             "command": self.run.command,
             "seed": self.run.seed,
@@ -314,7 +339,11 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
         begin, own = begin + len(group), rows[begin : begin + len(group)]
         if plan.cause and any(row.verdict == DIFFERS for row in own):
             findings.append(plan.cause)
-    told = {row.name: row.measured_text for row in rows if row.name}
+    rows += [_computed(experiment, plan) for plan in experiment.computed]
+    named = {row.name: row for row in rows if row.name}
+    told = {name: row.measured_text for name, row in named.items()}
+    short = {name: row.short_text for name, row in named.items()}
+    short |= {name + BESIDE: row.beside_text for name, row in named.items()}
     findings += [fill(note, told) for note in experiment.notes]
     tables: list[Table] = []
     ratings: dict[str, dict[str, Estimate]] = {}
@@ -336,6 +365,7 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
         rows,
         tables,
         ratings,
+        [fill(sentence, short) for sentence in experiment.summary],
         findings,
         figures,
         sum(cell.games for cell in everything),
@@ -386,6 +416,17 @@ def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -
             )
         )
     return rows
+
+
+def _computed(experiment: Experiment, plan: ComputedPlan) -> Row:
+    """A line that is no sample: the same on every machine and every day."""
+    tree = computed.tree_of(plan.tree)
+    n, everything = (computed.leaves(tree, name) for name in (plan.algorithm, "minimax"))
+    cell = plan.cell or f"{plan.algorithm} in the tree {plan.tree}"
+    return Row(
+        experiment.name, cell, None, Estimate(n, 0.0, n, n, 0), 0, EXACT, 1.0, 0, name=plan.name,
+        table=plan.table, all_leaves=everything,
+    )  # fmt: skip
 
 
 def _is_coarse(cell: Cell) -> bool:

@@ -17,6 +17,8 @@ from kibitz.arena.statistics import Estimate
 
 REPRODUCED, DIFFERS, TOO_FEW = "reproduced", "differs", "too few games to tell"
 NOT_MEASURED = "not measured"
+EXACT = "exact"
+"""Said of what is computed and no sample."""
 
 _NARROW_SHARE = 0.05
 _NARROWEST_SHARE = 0.01

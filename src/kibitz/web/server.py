@@ -11,12 +11,17 @@ import asyncio
 import errno
 import gc
 import logging
+import os
 import re
 import socket
 import sys
+import threading
 import time
+import webbrowser
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +158,12 @@ def _keep_what_was_imported() -> None:
 class _Server(uvicorn.Server):
     """Looks through all connections once a second."""
 
+    when_ready: Callable[[], None] | None = None
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self.when_ready is not None:
+            threading.Thread(target=self.when_ready, daemon=True).start()
         _keep_what_was_imported()
         for server in self.servers:
             for each in server.sockets:  # uvicorn has one number for both
@@ -252,10 +261,12 @@ def serve(
     limits: Limits | None = None,
     store: Path | None = None,
     proxy: str = "",
+    opens: bool = False,
 ) -> None:
     """Serve the tables of a folder, and the laboratory of a store, until interrupted.
 
-    `proxy` is the address of a web server in front of this one, which tells the clients' addresses.
+    `opens` shows the page in the user's browser. `proxy` is the address of a web server in front of this one,
+    which tells the clients' addresses.
     """
     limits = limits or Limits()
     sockets = listen(host, port)
@@ -279,5 +290,20 @@ def serve(
         timeout_graceful_shutdown=2,
         backlog=_ACCEPTED_AT_ONCE,
     )
+    server = _Server(config)
+    if opens:
+        server.when_ready = partial(
+            _open_page, f"http://{'localhost' if host in _EVERYWHERE else host}:{port}/"
+        )
     with suppress(KeyboardInterrupt):  # uvicorn raises it again when all is closed
-        _Server(config).run(sockets)
+        server.run(sockets)
+
+
+_EVERYWHERE = ("0.0.0.0", "::")
+
+
+def _open_page(address: str) -> None:
+    """Show a page in the user's browser, but not in one that would take over the terminal."""
+    has_screen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not (has_screen and webbrowser.open(address)):
+        print(f"there is no browser to open here; open {address} yourself", file=sys.stderr)
