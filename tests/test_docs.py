@@ -41,7 +41,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 COMMAND = typer.main.get_command(cli.app)
 MOST_ITERATIONS = 4_000_000  # of a match that is run: some seconds
-NOT_RUN = ("play", "bench", "learn")  # the last one for it takes long; tests/test_counters.py runs it
+NOT_RUN = ("play", "serve", "bench", "learn")  # these wait for people, or take long
 HEADINGS = (
     *("Rules as implemented", "Options", "Seats and cards", "Moves", "What each seat sees", "Scoring"),
     *("Search notes", "Measured strength", "Sources and disputed points", "Version history"),
