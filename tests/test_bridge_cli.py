@@ -81,7 +81,7 @@ def test_a_bad_file_is_an_error_with_its_line(tmp_path, text, message):
 
 def test_other_words_than_a_position():
     failed = call("advise", "briskola", "evening.pbn")
-    assert (failed.returncode, "is no position" in failed.stderr) == (3, True)
+    assert (failed.returncode, "is not a position" in failed.stderr) == (3, True)
     failed = call("advise", "briskola", "7", "--knowing", "N: hcp 3")
     assert (failed.returncode, "nothing is known beside the cards" in failed.stderr) == (3, True)
 

@@ -75,7 +75,7 @@ def test_what_is_no_card_is_refused_with_an_example(text):
     with pytest.raises(ParseError) as refused:
         ITALIAN.parse(text)
     message = str(refused.value)
-    assert message.startswith(f"'{text}' is no card")
+    assert message.startswith(f"'{text}' is not a card")
     assert "'1B' or 'asso di bastoni'" in message
     assert "13 re" in message
     assert "s spade" in message

@@ -185,12 +185,12 @@ TWO = ("briskola", "rule-based", "random")
         (("match", *TWO, "--store", "no/such/a.db"), 3, "no folder"),
         (("match", "briskola", "random", "--until-decided"), 2, "decides nothing"),
         (("advise", "briskola", "7: 1C"), 3, "legal are"),
-        (("advise", "briskola", "7: XX"), 3, "is no card"),
-        (("advise", "briskola", "seven"), 3, "is no position"),
+        (("advise", "briskola", "7: XX"), 3, "is not a card"),
+        (("advise", "briskola", "seven"), 3, "is not a position"),
         (("advise", "briskola", "7", "--agent", "cheating:10"), 3, "can see"),
         (("advise", "briskola", "²"), 3, "'²' is no number of a deal; write it in digits, from 0 to 2⁶³ − 1"),
         (("advise", "briskola", "9" * 5000), 3, "9…' is no number of a deal"),
-        (("advise", "briskola", "7: " + "x" * 5000), 3, "x…' is no card"),
+        (("advise", "briskola", "7: " + "x" * 5000), 3, "x…' is not a card"),
         (
             ("advise", "briskola", "7", "--agent", "ismcts:" + "9" * 400),
             2,
@@ -459,7 +459,7 @@ def test_play_a_game_at_the_prompt():
     words = "?\nh\nt\nfoo\nre di coppe\n" + "1\n" * 25
     done = run("play", "briskola", "--seed", 7, "--agent", "random", "--hint", "flat:30", input=words)
     assert done.returncode == 0, done.stderr
-    assert "is no card" in done.stdout
+    assert "is not a card" in done.stdout
     assert "flat:30: 30 iterations" in done.stdout
     assert any(word in done.stdout for word in ("You win", "You lose", "A draw"))
     assert "▒▒" in done.stdout

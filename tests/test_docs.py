@@ -34,7 +34,8 @@ import typer
 
 import kibitz
 from kibitz import cli, experiments, games, kernel
-from kibitz.agents import SETTINGS, make_agent
+from kibitz.agents import SETTINGS, Setting, make_agent
+from kibitz.testing import check_agent, check_hidden
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -434,3 +435,25 @@ if __name__ == "__main__":
             os.chdir(workshop(Path(scratch)))
             os.environ["KIBITZ_DATA_DIR"] = str(Path(scratch) / "data")
             renew((ROOT / each).resolve())
+
+
+# --- recipes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", ["halving", "first-move"])
+def test_the_agents_of_the_recipes_can_be_named_and_pass_their_checks(agent, monkeypatch):
+    """The class of a page, named as the page says in `SETTINGS`, does what its last steps demand."""
+    page = ROOT / "CONTRIBUTING.md"
+    line = re.search(rf'^ *\+ *"{agent}": (Setting\(.*\)),$', page.read_text(encoding="utf-8"), re.M)[1]
+    module, _, name = re.search(r'"(kibitz[\w.]+):(\w+)"', line)[0].strip('"').partition(":")
+    runs = run_python(page)
+    for example, _ in runs:
+        if f"class {name}" in example.source:
+            page_module = sys.modules["kibitz_page_CONTRIBUTING_md"]
+            monkeypatch.setitem(sys.modules, module, page_module)
+            monkeypatch.setitem(SETTINGS, agent, eval(line, {"Setting": Setting}))
+            spec = f"{agent}:60" if agent == "halving" else agent
+            assert all(check.ok for check in check_agent(spec, "briskola", n=1))
+            assert all(check.ok for check in check_hidden("briskola", n=1, agents=(spec,)))
+            return
+    raise AssertionError(f"there is no class {name}")

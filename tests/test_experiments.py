@@ -543,7 +543,7 @@ def test_the_other_agent_has_the_rest():
     for measure, rest in (("points", 120), ("score", 1), ("lead", 0)):
         found = one(TOP + A + row(f'measure = "{measure}"\nagent = 1'), {"a": DEALS})
         assert found.measured.mean == pytest.approx(rest - VALUES[measure])
-    assert found.cell == "random against rule-based: points a game more than the others"
+    assert found.cell == "random against rule-based: points per game more than the others"
 
 
 @pytest.mark.parametrize(
@@ -579,7 +579,7 @@ def test_less_takes_off_deal_by_deal():
     found = one(TOP + A + B + row('less = "b"'), {"a": DEALS, "b": LESS})
     assert found.measured.mean == pytest.approx(np.mean([15, 10, 10, 0]))
     assert found.measured.ci == pytest.approx(student([15, 10, 10, 0]))
-    assert found.cell == "rule-based less flat:5 against random: points a game"
+    assert found.cell == "rule-based less flat:5 against random: points per game"
     assert found.verdict == "not decided"
     surely = one(TOP + A + B + row('less = "b"'), {"a": DEALS + BETTER, "b": LESS})
     assert surely.verdict == "stronger"
@@ -949,7 +949,7 @@ def test_one_row_for_every_cell():
         r.published for r in kept(text.replace("[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]", "9"), {}).rows
     ] == [9] * 8
     plain = kept(WIDE + row(match="g"), {}).rows
-    assert plain[1].cell == "flat:1 against ismcts:3,c=1.0: points a game"
+    assert plain[1].cell == "flat:1 against ismcts:3,c=1.0: points per game"
 
 
 def test_every_cell_has_its_own_scores():
@@ -959,7 +959,7 @@ def test_every_cell_has_its_own_scores():
     ).rows
     assert [r.measured.mean for r in found] == [50.5, 60.5, 70.5, 0, 10, 20]
     assert [r.cell for r in found[3:]] == [
-        f"flat:{n} less rule-based against random: points a game" for n in (1, 2, 3)
+        f"flat:{n} less rule-based against random: points per game" for n in (1, 2, 3)
     ]
 
 
@@ -1179,7 +1179,7 @@ def test_a_run_plays_and_tells(tmp_path):
         assert result.run.versions["kibitz"]
         (again,) = experiments.results(store)
         assert again.to_dict() == result.to_dict()
-        with pytest.raises(UnknownName, match=r"There is: x\."):
+        with pytest.raises(UnknownName, match=r"Available: x\."):
             experiments.results(store, ["y"])
     direct = arena.match("briskola", ["rule-based", "random"], 8, seed=1)
     assert result.rows[0].measured == direct.agents[0].points
@@ -1272,7 +1272,7 @@ def test_every_kind_of_figure_shows_its_cells():
     result = kept(text, given)
     assert [caption for caption, _ in result.figures] == ["A curve", "", "", "A map", "", ""]
     curve, lines, bars, heat, intervals, distribution = (svg_texts(svg) for _, svg in result.figures)
-    assert {"n", "points a game"} <= set(curve)
+    assert {"n", "points per game"} <= set(curve)
     assert {"m = 3", "m = 4"} <= set(lines)
     assert {"random", "rule-based", "games won, a draw as half of one, %"} <= set(bars)
     assert {"n", "m", "51.00", "62.00", "73.00"} <= set(heat)

@@ -111,7 +111,7 @@ def test_boards_become_actions_and_come_back(tmp_path, suffix):
         ("\nchess(): 1", "line 2: 'chess' is no game that can be read"),
         ("what is this", "write a game and its actions"),
         ("bridge(dealer=9): " + " ".join(map(str, range(52))), "dealer='9' is no seat"),
-        (ENDED + "99", "line 1: action 99 is no card, and the auction has ended; cards are below 52"),
+        (ENDED + "99", "line 1: action 99 is not a card, and the auction has ended; cards are below 52"),
         (ENDED + "52", "line 1: 'Pass' comes after the end of the auction"),
         ("bridge(): " + "9" * 5000, "line 1: '9{59}…' is no action"),
     ],

@@ -50,6 +50,17 @@ FAULTS = {
         "n += 1\n        moves[n] = moves[0]\n        return n + 1",
         "moves are legal, games end",
     ),
+    "a misspelt method": ("def hide(", "def hyde(", "methods have names of the protocol"),
+    "a method that is missing": (
+        "def hide(game, state, seat)",
+        "def cover_up(game, state, seat)",
+        "methods have names of the protocol",
+    ),
+    "a name that does not exist": (
+        "state.place[card] = PLAYED",
+        "state.place[crad] = PLAYED",
+        "moves are legal, games end",
+    ),
     "a game that does not end": (
         "state.tricks[winner] += 1",
         "state.place[card] = state.place[state.led] = winner",
@@ -67,7 +78,13 @@ def test_faults_are_found(fault, tmp_path):
     file.write_text(text.replace(right, wrong))
     with pytest.raises(CheckFailed) as failed:
         check_game(str(file), n=3)
-    assert name in [check.name for check in failed.value.checks if not check.ok]
+    broken = {check.name: check.detail for check in failed.value.checks if not check.ok}
+    assert name in broken
+    if fault == "a misspelt method":
+        assert "did you mean 'hide'?" in broken[name]
+    if fault == "a name that does not exist":
+        line = file.read_text()[: file.read_text().index("[crad]")].count("\n") + 1
+        assert broken[name] == f"NameError in line {line} (name 'crad' is not defined)"
 
 
 # Each seat holds a row of cards; played cards leave a gap where they were.

@@ -56,7 +56,7 @@ class Deck:
             if rank is not None and suit is not None:
                 return suit * len(self.ranks) + rank
         raise ParseError(
-            f"{quoted(text)} is no card; write rank and suit, such as "
+            f"{quoted(text)} is not a card; write rank and suit, such as "
             f"'{self.text(self.size - 1)}' or '{self.name(self.size - 1)}' "
             f"(ranks {_list(self.ranks)}; suits {_list(self.suits)})"
         )

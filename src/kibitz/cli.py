@@ -373,11 +373,13 @@ def _print_match(result: Any) -> None:
         ]
         for a in result.agents
     ]
-    columns = ["agent", "wins", "draws", "% won (95 %)", "% of decided", "points a game"]
+    columns = ["agent", "wins", "draws", "% won (95 %)", "% of decided", "points per game"]
     columns += [f"% {share.replace('_', ' ')}" for share in result.agents[0].shares]
     _table(columns, rows, title)
     for agent, difference in zip(result.agents[1:], result.differences, strict=True):
-        print(f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points a game, paired by deal")
+        print(
+            f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points per game, paired by deal"
+        )
     if result.decided is not None:
         print("decided" if result.decided else "not decided", f"after {result.deals} deals")
 

@@ -7,7 +7,7 @@ KibitzError
 ├── MissingExtra      (exit code 4)  a part of Kibitz that is not installed
 └── InputError        (exit code 3)  what was given is well formed but cannot be done
     ├── IllegalMove                  a card not in hand, a move out of turn
-    ├── ParseError                   text that is no card, no position
+    ├── ParseError                   text that is not a card, no position
     ├── BadGame                      a game that breaks the protocol
     ├── Unsupported                  this algorithm cannot play this game, and why
     ├── Damaged                      a store with tables, rows or values that cannot be
@@ -76,7 +76,7 @@ class UnknownName(UsageError):
         near = difflib.get_close_matches(given[:_LONGEST_QUOTE].lower(), self.known, n=1, cutoff=0.5)
         guess = f"; did you mean {quoted(near[0])}?" if near else "."
         super().__init__(
-            f"unknown {kind}: {quoted(given)}{guess} There is: {', '.join(names) or 'none'}{more}.{hint}"
+            f"unknown {kind}: {quoted(given)}{guess} Available: {', '.join(names) or 'none'}{more}.{hint}"
         )
 
 

@@ -429,7 +429,7 @@ def parse_move(game, text):
 
     move = whole_number(text)
     if move is None:
-        raise ParseError(f"{quoted(text)} is no move; a move of this game is a whole number")
+        raise ParseError(f"{quoted(text)} is not a move; a move of this game is a whole number")
     return move
 
 
@@ -437,7 +437,7 @@ def parse_position(game, text):
     """There is no notation but that of all games."""
     from kibitz.errors import ParseError, quoted
 
-    raise ParseError(f"{quoted(text)} is no position; write the deal and the moves, such as '7: 3C 2D'")
+    raise ParseError(f"{quoted(text)} is not a position; write the deal and the moves, such as '7: 3C 2D'")
 
 
 def note(game, state, text):

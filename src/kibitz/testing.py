@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from kibitz import games
+from kibitz import games, protocol
 from kibitz.agents import look, make_agent
 from kibitz.arena.play import play_game, seatings
 from kibitz.errors import KibitzError
@@ -26,7 +26,7 @@ from kibitz.kernel import entry
 from kibitz.position import State
 from kibitz.protocol import MOST_EVENTS
 from kibitz.rng import stream
-from kibitz.trial import Broken, demand, walk
+from kibitz.trial import Broken, demand, told, walk
 
 EVERY_AGENT = (
     *(
@@ -63,7 +63,7 @@ class CheckFailed(KibitzError, AssertionError):
         super().__init__("; ".join(f"{c.name}: {c.detail}" for c in checks if not c.ok))
 
 
-def _run(checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
+def _run(game: Any, checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
     """Try one after the other; if the first breaks, the others are not tried.
 
     The first runs interpreted, where a mistake is an exception. Compiled code trusts the rules: one that
@@ -78,7 +78,7 @@ def _run(checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
         except Broken as broken:
             done.append(Check(name, False, str(broken)))
         except Exception as error:  # a rule that raises is a broken rule
-            done.append(Check(name, False, f"{type(error).__name__}: {error}"))
+            done.append(Check(name, False, told(game, error)))
     if not all(check.ok for check in done):
         raise CheckFailed(done)
     return done
@@ -108,13 +108,15 @@ def random_game(game, position, moves, out, widths, rng):
 def check_game(game: Any, n: int = 20, seed: int = 0) -> list[Check]:
     """Check the rules of a game (or of the game that a string names) on `n` random games.
 
-    >>> [check.ok for check in check_game("briskola", n=2)] == [True] * 10
+    >>> [check.ok for check in check_game("briskola", n=2)] == [True] * 11
     True
     """
     game = games.load_untried(game) if isinstance(game, str) else game
     return _run(
+        game,
         [
             ("moves are legal, games end", lambda: _check_moves(game, n, seed)),
+            ("methods have names of the protocol", lambda: _check_names(game)),
             ("compiled and interpreted agree", lambda: _check_modes(game, n, seed)),
             ("scores are within score_range", lambda: _check_scores(game, n, seed)),
             ("cards are conserved", lambda: _check_cards(game, n, seed)),
@@ -124,8 +126,34 @@ def check_game(game: Any, n: int = 20, seed: int = 0) -> list[Check]:
             ("possible moves hold the legal ones", lambda: _check_possible(game, n, seed)),
             ("the worlds left are distinct", lambda: _check_worlds(game, n, seed)),
             ("sampled worlds are equally likely", lambda: _check_uniform(game, n, seed)),
-        ]
+        ],
     )
+
+
+def _check_names(game: Any) -> str:
+    """A method that is left out gets a default, so one that is misspelt would never be called."""
+    own = [name for name in vars(type(game)) if not name.startswith("_") and name not in protocol.ARITY]
+    for name in filter(lambda name: callable(getattr(type(game), name)), own):
+        for meant in game.defaulted:
+            demand(not _is_a_slip(name, meant), f"'{name}' is called by nobody; did you mean '{meant}'?")
+    samples = {"resample", "sample"} - game.defaulted
+    demand(
+        "hide" not in game.defaulted or not samples,
+        f"{'/'.join(sorted(samples))} deals hidden cards, but without a method hide nothing is hidden",
+    )
+    return f"{len(protocol.ARITY) - len(game.defaulted)} methods of the game's own"
+
+
+def _is_a_slip(given: str, meant: str) -> bool:
+    """Whether two names differ by one letter: another one, one too many or too few, or two in wrong order."""
+    if len(given) == len(meant):
+        wrong = [i for i, (a, b) in enumerate(zip(given, meant, strict=True)) if a != b]
+        pairs = [(given[i], meant[i]) for i in wrong]
+        return len(wrong) == 1 or (
+            len(wrong) == 2 and wrong[1] == wrong[0] + 1 and pairs[0] == pairs[1][::-1]
+        )
+    short, long = sorted((given, meant), key=len)
+    return any(long[:i] + long[i + 1 :] == short for i in range(len(long)))
 
 
 def _check_moves(game: Any, n: int, seed: int) -> str:
@@ -452,7 +480,7 @@ def check_hidden(
             (f"advice of {spec} stays the same", partial(_check_same_advice, game, spec, pairs))
             for spec in agents
         ]
-    return _run(checks)
+    return _run(game, checks)
 
 
 def _check_pairs(game: Any, hidden: int, pairs: list[Any]) -> str:
@@ -499,11 +527,12 @@ def check_agent(agent: str, game: Any, n: int = 2, seed: int = 0) -> list[Check]
     """
     game = games.load_untried(game) if isinstance(game, str) else game
     return _run(
+        game,
         [
             (f"{agent} plays whole games", lambda: _check_games(agent, game, n, seed)),
             (f"{agent} plays the same for a seed", lambda: _check_repeats(agent, game, seed)),
             (f"{agent} explains itself", lambda: _check_advice(agent, game, n, seed)),
-        ]
+        ],
     )
 
 

@@ -389,7 +389,7 @@ def _bridge_line(board: Board) -> str:
 def _card(action: int) -> int:
     if action >= CARDS.size:
         raise ParseError(
-            f"action {action} is no card, and the auction has ended; cards are below {CARDS.size}"
+            f"action {action} is not a card, and the auction has ended; cards are below {CARDS.size}"
         )
     return action
 

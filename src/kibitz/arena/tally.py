@@ -28,9 +28,9 @@ MEASURES = {
     "decided": "games won, of those not drawn",
     "unbeaten": "games won or drawn",
     "score": "games won, a draw as half of one",
-    "points": "points a game",
-    "lead": "points a game more than the others",
-    "total": "points a game of all sides together",
+    "points": "points per game",
+    "lead": "points per game more than the others",
+    "total": "points per game of all sides together",
     "share_of_points": "points, of those of all sides together",
 }
 """What can be asked of an agent in a match, in every game."""

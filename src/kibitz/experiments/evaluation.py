@@ -699,7 +699,7 @@ def _figure(
         shown = [row for row in rows if row.measured.n and (not plan.rows or row.name in plan.rows)]
         if not shown:
             return []
-        label = plan.label or (shown[0].unit.strip() or "points a game")
+        label = plan.label or (shown[0].unit.strip() or "points per game")
         svg = plots.intervals(
             [row.cell for row in shown], [row.measured for row in shown], [row.published for row in shown],
             label, shown[0].scale,

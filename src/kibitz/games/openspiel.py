@@ -233,7 +233,7 @@ class _Rules:
         """Its number: `text_at` has the words, which are others in other positions."""
         move = whole_number(text)
         if move is None or move < 0:
-            raise ParseError(f"{quoted(text)} is no move here, by its name in OpenSpiel or by its number")
+            raise ParseError(f"{quoted(text)} is not a move here, by its name in OpenSpiel or by its number")
         return move
 
     def picture(game, view, seat):

@@ -362,7 +362,9 @@ def subject(name: str, position: str = "", is_open: bool = False) -> Subject:
     """
     if trees.is_tree(name):
         if position:
-            raise ParseError(f"{quoted(position)} is no position of {name}: a tree is searched from its root")
+            raise ParseError(
+                f"{quoted(position)} is not a position of {name}: a tree is searched from its root"
+            )
         tree = trees.load(name)
         has_chance = bool((tree.game.movers == CHANCE).any())
         has_mirrors = bool((tree.game.twins != np.arange(len(tree.game.twins))).any())

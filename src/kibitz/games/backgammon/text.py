@@ -144,8 +144,8 @@ def parse_board(game: Any, words: str) -> State:
     match = re.fullmatch(r"\s*x:([^;]*);\s*o:([^;]*);\s*([xo]) rolls ([1-6]-[1-6])\s*", words.lower())
     if not match:
         raise ParseError(
-            f"{quoted(words)} is no position; write the places of both seats, who moves and the roll, such "
-            f"as 'X: 24(2) 13(5) 8(3) 6(5); O: bar 6(14); X rolls 6-5'; or the deal and the moves"
+            f"{quoted(words)} is not a position; write the places of both seats, who moves and the roll, "
+            f"such as 'X: 24(2) 13(5) 8(3) 6(5); O: bar 6(14); X rolls 6-5'; or the deal and the moves"
         )
     state = State(game)
     state.record.phase, state.record.turn = ROLLING, "xo".index(match[3])

@@ -189,7 +189,7 @@ def card_of(word: str) -> int:
     letters = word.upper()  # of which there may be more: ﬆ is a letter, and ST are two
     if re.fullmatch(f"[{SUITS}][{_RANKS}]", letters):
         return SUITS.index(letters[0]) * FULL + _RANKS.index(letters[1])
-    raise ParseError(f"{short(word)} is no card; suit and rank are, such as ST")
+    raise ParseError(f"{short(word)} is not a card; suit and rank are, such as ST")
 
 
 def card_word(card: int) -> str:

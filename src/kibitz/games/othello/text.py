@@ -28,7 +28,7 @@ def parse_square(words: str) -> int:
     if word in ("pass", "ps", "pa"):
         return PASS
     if not re.fullmatch("[a-h][1-8]", word):
-        raise ParseError(f"{quoted(words)} is no move; a move is a square from a1 to h8, or 'pass'")
+        raise ParseError(f"{quoted(words)} is not a move; a move is a square from a1 to h8, or 'pass'")
     return "abcdefgh".index(word[0]) + 8 * (int(word[1]) - 1)
 
 
@@ -43,8 +43,8 @@ def parse_board(game: Any, words: str) -> State:
     signs = re.sub(r"\s", "", words).upper().replace("*", "X").replace(".", "-")
     if not re.fullmatch("[XO-]{64}[XO]", signs):
         raise ParseError(
-            f"{quoted(words)} is no position; write the 64 squares row by row with X, O and -, then who is "
-            f"to move, X or O; or the deal and the moves, such as '1: d3 c3'"
+            f"{quoted(words)} is not a position; write the 64 squares row by row with X, O and -, then who "
+            f"is to move, X or O; or the deal and the moves, such as '1: d3 c3'"
         )
     state = State(game)
     game.deal(state.record, None)

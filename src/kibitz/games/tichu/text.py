@@ -63,7 +63,7 @@ def parse_play(text: str) -> int:
         if card is None:
             found = re.fullmatch(r"(10|[2-9TJQKA])([DHCS])", name.upper())
             if not found:
-                raise ParseError(f"{quoted(word)} is no card; {_HOW}")
+                raise ParseError(f"{quoted(word)} is not a card; {_HOW}")
             card = 4 * (RANKS.index(found[1].replace("10", "T")) - 1) + SUITS.index(found[2])
         if play >> card & 1:
             raise ParseError(f"{quoted(word)} is there twice in {quoted(text)}; {_HOW}")
@@ -107,8 +107,8 @@ def parse_move(words: str) -> int:
         return WISH + RANKS.index(rest.replace("10", "t").upper())
     if verb in ("give", "wish", "dragon", "no", "grand"):
         raise ParseError(
-            f"{quoted(words)} is no move; write give 7D, wish 8, no wish, dragon to 1, tichu, grand tichu, "
-            f"no call, no bomb 2"
+            f"{quoted(words)} is not a move; write give 7D, wish 8, no wish, dragon to 1, tichu, "
+            f"grand tichu, no call, no bomb 2"
         )
     return parse_play(words)
 
