@@ -1011,3 +1011,58 @@ def test_replay_of_what_is_not_there(played, options, says):
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stdout == ""
+
+
+# --- small things that people stumbled over --------------------------------------------------------
+
+
+def test_an_agent_against_itself_is_told_to_show_nothing():
+    assert "give a second one" in call("match", "tic-tac-toe", "random", "--games", 4).stdout
+    assert (
+        "give a second one" not in call("match", "tic-tac-toe", "random", "rule-based", "--games", 4).stdout
+    )
+
+
+def test_games_are_counted_where_one_plays_against_three():
+    told = call(
+        "match", "diminishing-bridge:cards=2,rounds=1", "snelleman-trumping", "snelleman-random", "--games", 8
+    )
+    lines = [line.split() for line in told.stdout.splitlines()]
+    assert ["agent", "games"] in [line[:2] for line in lines]
+    assert ["snelleman-trumping", "8"] in [line[:2] for line in lines]
+    assert ["snelleman-random", "24"] in [line[:2] for line in lines]
+    assert (
+        "games"
+        not in call("match", "tic-tac-toe", "random", "rule-based", "--games", 4).stdout.splitlines()[1]
+    )
+
+
+def test_a_second_run_says_that_nothing_was_played(small, tmp_path):
+    arguments = ("experiment", "run", small, "--jobs", 1, "--store", tmp_path / "a.db")
+    assert "of one core" in call(*arguments).stdout
+    assert "40 games, all from the store" in call(*arguments).stdout
+
+
+def test_a_file_is_not_converted_over_another_one(tmp_path):
+    board = tmp_path / "hand.pbn"
+    board.write_text('[Deal "N:AKQJT98765432... .AKQJT98765432.. ..AKQJT98765432. ...AKQJT98765432"]\n')
+    before = board.read_text()
+    done = call("convert", board, board)
+    assert done.returncode == 2
+    assert "--force to overwrite it" in done.stderr
+    assert board.read_text() == before
+    assert call("convert", board, tmp_path / "hand.lin").returncode == 0
+    assert call("convert", board, tmp_path / "hand.lin").returncode == 2
+    assert call("convert", board, tmp_path / "hand.lin", "--force").returncode == 0
+
+
+def test_moves_are_numbered_as_the_hand_shows_them():
+    view = kibitz.deal("briskola", seed=7).view()
+    assert [view.text(move) for move in terminal._in_the_order_of(str(view), view)] == str(view).split()[-3:]
+
+
+def test_a_number_that_counts_no_move_is_refused_as_a_number():
+    said = []
+    answers = iter(["9", "q"])
+    terminal.play(games.load("briskola"), 1, ["random"], 7, "random", lambda _: next(answers), said.append)
+    assert "9 is not one of the numbers, which go from 1 to 3." in said

@@ -104,8 +104,8 @@ WRONG = {
     "max\n  3\n    4": "tree, line 3: stands below a leaf",
     "max\n  3\n4": "tree, line 3: is a second root",
     "max\n    3\n  4": "tree, line 3: is not aligned",
-    "max\n  3 soft": "tree, line 2: 'soft' means nothing here",
-    "max\n  3 ~ 4": "tree, line 2: '~' means nothing here",
+    "max\n  3 soft": "tree, line 2: 'soft' is not expected here",
+    "max\n  3 ~ 4": "tree, line 2: '~' is not expected here",
     "max\n  3 same\n  4": "tree, line 2: 'same' needs a branch before it",
     "max\n  3\n  1, 2": "tree, line 3: a leaf has one number",
     "max\n  nan": "tree, line 2: 'nan' is no node",
@@ -121,9 +121,9 @@ WRONG = {
     "max\n  1e400": "tree, line 2: '1e400' is no node",
     "chance\n  1e9999999 3": "tree, line 2: '1e9999999' is no probability",
     "chance\n  1e-400 3\n  1 3": "tree, line 2: the probability 1e-400 is not above 0",
-    "max ~ 1 ~ 2\n  3": "tree, line 1: '~' means nothing here",
-    "max noisy noisy\n  3": "tree, line 1: 'noisy' means nothing here",
-    "max\n  3 noisy": "tree, line 2: 'noisy' means nothing here",
+    "max ~ 1 ~ 2\n  3": "tree, line 1: '~' is not expected here",
+    "max noisy noisy\n  3": "tree, line 1: 'noisy' is not expected here",
+    "max\n  3 noisy": "tree, line 2: 'noisy' is not expected here",
     "range 0 4\nrange 0 5\nmax\n  3": "tree, line 2: is a second range",
     "# nothing": "tree holds no tree",
 }
@@ -558,3 +558,10 @@ def test_the_horizon_can_be_seen():
     code, out, _ = run_kibitz(["tree", "horizon", "--depth", "1", "--algorithm", "minimax", "--quiet", "3"])
     assert code == 0
     assert out.startswith("max = 0")
+
+
+def test_kinds_of_nodes_in_capitals():
+    assert (
+        read("MAX\n  3\n  Min\n    1").game.widths.tolist()
+        == read("max\n  3\n  min\n    1").game.widths.tolist()
+    )

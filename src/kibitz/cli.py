@@ -375,7 +375,13 @@ def _print_match(result: Any) -> None:
     ]
     columns = ["agent", "wins", "draws", "% won (95 %)", "% of decided", "points per game"]
     columns += [f"% {share.replace('_', ' ')}" for share in result.agents[0].shares]
+    if len({agent.games for agent in result.agents}) > 1:  # one against three, say: each seat plays a game
+        columns.insert(1, "games")
+        for agent, row in zip(result.agents, rows, strict=True):
+            row.insert(1, f"{agent.games:,}")
     _table(columns, rows, title)
+    if len(result.agents) == 1:
+        print("An agent against itself shows nothing of its strength: give a second one.")
     for agent, difference in zip(result.agents[1:], result.differences, strict=True):
         print(
             f"{result.agents[0].spec} less {agent.spec}: {difference.text()} points per game, paired by deal"
@@ -624,6 +630,7 @@ def convert(
         ),
     ],
     out: Annotated[Path, typer.Argument(help="File to write: one of these, or .svg for a hand diagram.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
@@ -634,6 +641,8 @@ def convert(
     from kibitz.adapters import sequences
 
     _must_be_writable(out)
+    if out.exists() and not force and out.is_file():
+        raise BadOption(f"{quoted(str(out))} exists already; give another name, or --force to overwrite it")
     games = sequences.convert(source, out, _allow if trust else None)
     if as_json:
         _document("convert", {"boards": games, "file": str(out)})
@@ -852,7 +861,12 @@ def _print_results(results: list[Any]) -> None:
             print()
         for sentence in result.findings:
             print(f"• {sentence}")
-        print(f"{result.games:,} games, {_duration(result.core_seconds)} of one core")
+        played = (
+            "all from the store"
+            if result.games_played == 0
+            else f"{_duration(result.core_seconds)} of one core"
+        )
+        print(f"{showing.numbered(result.games, 'game')}, {played}")
 
 
 def _answer(kind: str, results: list[Any], out: Path | None, as_json: bool) -> None:

@@ -40,6 +40,15 @@ def _visible(character: str) -> str:
     return character if is_shown else character.encode("unicode_escape").decode()
 
 
+def numbered(n: int, what: str) -> str:
+    """So many things.
+
+    >>> numbered(1, "deal"), numbered(2000, "deal")
+    ('1 deal', '2,000 deals')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 _FORMULA = re.compile("[=+@\t\n\uff1d\uff0b\uff0d\uff20-]")  # the signs in full width, too
 
 

@@ -105,7 +105,8 @@ def play(
         agents[other] = make_agent(opponents[min(number, len(opponents) - 1)], game)
         agents[other].start(game, other)
     if len(opponents) > len(others):
-        raise BadOption(f"{len(opponents)} agents were given for {len(others)} other seats; give fewer")
+        seats = showing.numbered(len(others), "other seat")
+        raise BadOption(f"{len(opponents)} agents are too many for {seats}; give at most {len(others)}")
     adviser = make_agent(hint, game)
     adviser.start(game, seat)
     state, chances = position.deal(game, seed), 1
@@ -180,7 +181,7 @@ def _ask_move(
     say: Callable[[str], None], seed: int,
 ) -> int | None:  # fmt: skip
     game, view = state.game, state.view()
-    legal = sorted(view.legal_moves())  # as the picture shows a hand
+    legal = _in_the_order_of(str(view), view)
     say(f"\n{view}\n")
     # Where a number is a move itself (a bid), it does not count the moves.
     numbered = not any(_read(game, str(i)) in legal for i in range(game.max_moves))
@@ -202,14 +203,27 @@ def _ask_move(
                 say(f"\n{view}\n")
             elif numbered and 1 <= (whole_number(text) or 0) <= len(legal):
                 return legal[int(text) - 1]
+            elif numbered and whole_number(text) is not None:
+                say(f"{text} is not one of the numbers, which go from 1 to {len(legal)}.")
             elif text:
                 move = view.read(text)
                 if move in legal:
                     return move
-                can = position.listed(view.move_texts())
+                can = position.listed(texts)
                 say(f"You cannot play {game.move_text(move)}; you can play {can}.")
         except (ParseError, IllegalMove) as error:
             say(f"{error}.")
+
+
+def _in_the_order_of(picture: str, view: position.View) -> list[int]:
+    """The legal moves in the order in which a picture shows them, such as the cards of a hand."""
+    words = picture.split()
+    last = {word: place for place, word in enumerate(words)}
+    legal = sorted(view.legal_moves())
+    places = [last.get(view.text(move)) for move in legal]
+    if None in places:  # such as bids, which no picture shows
+        return legal
+    return [move for _, move in sorted(zip(places, legal, strict=True))]
 
 
 def _read(game: Any, text: str) -> int | None:

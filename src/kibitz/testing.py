@@ -26,6 +26,7 @@ from kibitz.kernel import entry
 from kibitz.position import State
 from kibitz.protocol import MOST_EVENTS
 from kibitz.rng import stream
+from kibitz.showing import numbered
 from kibitz.trial import Broken, demand, told, walk
 
 EVERY_AGENT = (
@@ -261,7 +262,7 @@ def _check_views(game: Any, n: int, seed: int) -> str:
                 if seat == state.mover and not state.is_over:
                     demand(view.legal_moves() == state.legal_moves(), "a seat's view has other legal moves")
                 worlds += 1
-    return f"{worlds} worlds"
+    return numbered(worlds, "world")
 
 
 def _check_labels(game: Any, n: int, seed: int) -> str:
@@ -324,7 +325,7 @@ def _check_worlds(game: Any, n: int, seed: int) -> str:
                 seen.add(world.key())
             demand(len(seen) == left, f"only {len(seen)} of {left} worlds are different")
             tried += left
-    return f"{tried} worlds" if tried else "the game does not list its worlds (method 'worlds_left')"
+    return numbered(tried, "world") if tried else "the game does not list its worlds (method 'worlds_left')"
 
 
 # --- what is hidden -------------------------------------------------------------------------------
@@ -541,7 +542,7 @@ def _check_games(agent: str, game: Any, n: int, seed: int) -> str:
         for number, seats in enumerate(seatings(game, 2)):
             sitting = [make_agent(("random", agent)[seat], game) for seat in seats]
             play_game(game, sitting, seed, deal, number)  # an illegal move raises
-    return f"{n} deals in every seat"
+    return f"{numbered(n, 'deal')} in every seat"
 
 
 def _check_repeats(agent: str, game: Any, seed: int) -> str:

@@ -70,8 +70,16 @@ def run(
     numbers = [store.number_of(order.match) for order in wanted]
     how = Run(factor, seed, command, versions(), numbers, experiment.folder, experiment.is_quick)
     store.write_experiment(experiment.name, experiment.text, how.to_dict())
+    before = _games_kept(wanted, numbers, store)
     Laboratory(store, executor, keep_moves).run(wanted, progress)
-    return evaluate(experiment, how, store)
+    result = evaluate(experiment, how, store)
+    return replace(result, games_played=_games_kept(wanted, numbers, store) - before)
+
+
+def _games_kept(wanted: Sequence[Order], numbers: Sequence[int], store: Store) -> int:
+    """How many games of some orders are in the store."""
+    kept = zip(wanted, numbers, strict=True)
+    return sum(store.finished(number, order.deals) * order.match.games_a_deal for order, number in kept)
 
 
 def planned(experiment: Experiment, factor: float = 1.0, seed: int | None = None) -> list[Order]:

@@ -196,6 +196,8 @@ class Result:
     cost: Table
     no_figures: str = ""
     """Why figures are missing, and how to get them."""
+    games_played: int | None = None
+    """How many of the games were played by the run that gave this result, if one did."""
 
     @property
     def name(self) -> str:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
+from kibitz.showing import numbered
+
 
 @dataclass(frozen=True)
 class Row:
@@ -68,7 +70,7 @@ class Advice:
             lines.append(f"{mark} {row.text:<{width}} {value:>16}{tried}{shares}")
         if was_tried:
             how = "exact" if self.exact else f"{self.iterations:,} iterations"
-            how += f", {self.worlds:,} worlds"
+            how += f", {numbered(self.worlds, 'world')}"
         else:
             how = "exact, " * self.exact + f"{self.iterations:,} positions"
         lines.append(f"  {self.agent}: {how}, {self.seconds:.3f} s, seed {self.seed}")

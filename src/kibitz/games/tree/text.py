@@ -124,6 +124,9 @@ def read(text: str, where: str = "tree") -> HandWritten:
     return build(root, bounds)
 
 
+_KINDS = ("max", "min", "chance")
+
+
 def _node(words: list[str], parent: Node | None, place: str) -> Node:
     """The node of a line."""
     odds = None
@@ -135,9 +138,10 @@ def _node(words: list[str], parent: Node | None, place: str) -> Node:
     tokens = re.findall(r"~|[^\s~]+", re.sub(r"\s*,\s*", ",", rest))
     demand(bool(tokens), place, "names no node; write max, min, chance or the value of a leaf")
     what, scores = tokens.pop(0), None
+    what = what.lower() if what.lower() in _KINDS else what
     if what == "seat":
         what = seat_number(tokens.pop(0) if tokens else "", place)
-    elif what not in ("max", "min", "chance"):
+    elif what not in _KINDS:
         what, scores = "leaf", _numbers(what, place)
     node = Node(what, scores, name, odds, place=place)
     while tokens:
@@ -149,8 +153,12 @@ def _node(words: list[str], parent: Node | None, place: str) -> Node:
         elif word == "same" and not node.is_same:
             node.is_same = True
         else:
-            known = "same" if what == "leaf" else "~ evaluation, noisy and same, each once"
-            raise ParseError(f"{place}: {quoted(word)} means nothing here; known are {known}")
+            known = (
+                "'same' may"
+                if what == "leaf"
+                else "'~' with an evaluation, 'noisy' and 'same' may, each once"
+            )
+            raise ParseError(f"{place}: {quoted(word)} is not expected here; only {known} follow the node")
     return node
 
 
