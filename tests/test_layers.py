@@ -8,6 +8,7 @@ import kibitz
 SOURCE = Path(kibitz.__file__).parent
 LAYERS = [
     {"errors"},
+    {"sources"},
     {"deadline", "reading", "showing", "cache", "ending", "compiling"},
     {"specs", "kernel", "cards"},
     {"rng", "trust"},

@@ -1,20 +1,28 @@
 """Files run when a person names them, and not when data does: one loader, two doors."""
 
+import importlib.machinery
+import importlib.util
 import json
+import os
+import py_compile
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from kibitz import games, specs, trust
+from kibitz import cache, games, sources, specs, trust
 from kibitz.agents import make_agent, make_known_agent
+from kibitz.arena import play
 from kibitz.arena.executors import Processes
 from kibitz.arena.play import Batch, Match
 from kibitz.arena.store import Store
-from kibitz.errors import InputError, KibitzError, UnknownName, Untrusted
+from kibitz.errors import BadGame, InputError, KibitzError, UnknownName, Untrusted
 from kibitz.web.lines import Line, read
 from kibitz.web.tables import Chair, Start, Tables
+from tests.faulty_games import write
 from tests.test_cli import call
 
 EXAMPLE = (Path(__file__).parents[1] / "examples" / "high_card.py").read_text(encoding="utf-8")
@@ -148,6 +156,185 @@ def test_helpers_beside_a_file_are_part_of_its_digest(tmp_path):
     assert trust.digest(str(tmp_path / "none.py")) == ""
 
 
+def game_with(folder, imports, **helpers):
+    """A game that begins with some imports, beside files of these names and texts."""
+    for place, text in helpers.items():
+        file = folder / place.replace("__", "/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".py").write_text(text)
+    file = folder / "helped.py"
+    file.write_text(EXAMPLE.replace("from typing", f"{imports}\nfrom typing", 1), encoding="utf-8")
+    return file
+
+
+def loaded_from(folder):
+    return [
+        name for name, module in sys.modules.items() if str(folder) in str(getattr(module, "__file__", ""))
+    ]
+
+
+IMPORTS = {
+    "a folder without __init__.py": "from {0}.one import mark",
+    "behind a semicolon": "x = 1; import {0}",
+    "after a condition": "if 1: import {0}",
+    "on a line that goes on": "import os, \\\n    {0}",
+    "in brackets": "from {0} import (\n    mark,\n)",
+    "in a function": "def late():\n    import {0}\nlate()",
+}
+
+
+@pytest.mark.parametrize("form", IMPORTS)
+def test_every_form_of_an_import_is_part_of_the_digest(spy, tmp_path, form):
+    name = "hlp_" + form.replace(" ", "_").replace("__init__.py", "init")
+    helper = f"{name}__one" if "folder" in form else name
+    imported = IMPORTS[form].format(name)
+    file = game_with(tmp_path, imported, **{helper: "mark = 1\n"})
+    before = trust.digest(str(file))
+    games.load(str(file))  # and the helper is found
+    game_with(tmp_path, imported, **{helper: "mark = 2\n"})
+    assert trust.digest(str(file)) != before
+
+
+def test_a_helper_may_be_imported_while_the_game_is_played(spy, tmp_path):
+    late = "def now():\n    from hlp_late.below import mark\n    return mark"
+    file = game_with(tmp_path, late, hlp_late__below="from . import other\nmark = other.mark\n",
+                     hlp_late__other="mark = 3\n")  # fmt: skip
+    module = sys.modules[type(games.load(str(file))).__module__]
+    (tmp_path / "hlp_late" / "other.py").write_text("raise SystemExit\n")
+    assert module.now() == 3  # by the text that was allowed
+
+
+def compiled_to(file, place, text):
+    """A `.pyc` that Python would not compare with its source, with another program in it."""
+    other = file.with_name("other_text.py")
+    other.write_text(text)
+    place.parent.mkdir(exist_ok=True)
+    py_compile.compile(
+        str(other), str(place), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+    other.unlink()
+
+
+def test_bytecode_beside_a_file_is_not_run(spy, tmp_path):
+    file = game_with(tmp_path, "import hlp_cached", hlp_cached="mark = 1\n")
+    hostile = f"open({str(tmp_path / 'it_ran')!r}, 'a').close()\n"
+    for each in (file, tmp_path / "hlp_cached.py"):
+        compiled_to(each, Path(importlib.util.cache_from_source(str(each))), hostile + each.read_text())
+    games.load(str(file))
+    assert not spy.has_run()
+
+
+@pytest.mark.parametrize("suffix", [".pyc", importlib.machinery.EXTENSION_SUFFIXES[0]])
+def test_a_helper_without_a_source_is_refused(spy, tmp_path, suffix):
+    name = "hlp_bare_" + suffix[1:3]
+    file = game_with(tmp_path, f"import {name}")
+    compiled_to(file, tmp_path / (name + suffix), f"open({str(tmp_path / 'it_ran')!r}, 'a').close()\n")
+    with pytest.raises(Untrusted, match=rf"helped\.py imports {name}.* beside it, which is not run"):
+        games.load(str(file))
+    assert not spy.has_run()
+
+
+def test_a_helper_that_no_import_statement_names_is_refused(spy, tmp_path, monkeypatch):
+    file = game_with(tmp_path, "__import__('hlp_by_' + 'text')", hlp_by_text="mark = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)  # as with `python -m kibitz` in this folder
+    with pytest.raises(Untrusted, match=r"hlp_by_text\.py beside it, which is not run"):
+        games.load(str(file))
+    assert not loaded_from(tmp_path)
+
+
+def test_a_file_that_is_replaced_after_it_was_looked_at_does_not_run(spy, tmp_path, monkeypatch):
+    """What was compared with the digest is what runs."""
+    file = game_with(tmp_path, "import hlp_replaced", hlp_replaced="mark = 1\n")
+    trust.allow(str(file))
+    run = sources.run
+
+    def replace_and_run(*given):
+        for each in (file, tmp_path / "hlp_replaced.py"):
+            each.write_text("raise OSError('another program')\n")
+        return run(*given)
+
+    monkeypatch.setattr(sources, "run", replace_and_run)
+    games.load_known(str(file))
+
+
+def test_a_file_with_a_syntax_error_has_a_digest(tmp_path):
+    file = tmp_path / "broken.py"
+    digests = set()
+    for text in (b"x = (", b"\0", b"# coding: none-such\n", b"(" * 10_000, b"x = '\\d'", b"\xff"):
+        file.write_bytes(text)
+        digests.add(trust.digest(str(file)))
+    assert len(digests) == 6
+
+
+def test_a_helper_may_not_have_the_name_of_another_files_helper(spy, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        file = game_with(tmp_path / name, "def f():\n    import hlp_twice", hlp_twice="mark = 1\n")
+        if name == "a":
+            games.load(str(file))
+    with pytest.raises(BadGame, match=r"imports 'hlp_twice', but another module of that name"):
+        games.load(str(file))
+
+
+@pytest.mark.parametrize("ends", ["raise SystemExit(3)", "import sys; sys.exit()"])
+def test_a_file_that_ends_the_program_is_refused_with_a_message(spy, tmp_path, ends):
+    file = game_with(tmp_path, ends)
+    for _ in range(2):
+        with pytest.raises(BadGame, match=r"helped\.py cannot be loaded: SystemExit"):
+            games.load(str(file))
+    assert not loaded_from(tmp_path)
+
+
+# --- edited files ---------------------------------------------------------------------------------------
+
+
+def test_an_edited_file_is_not_answered_by_its_old_code(spy, tmp_path):
+    file = game_with(tmp_path, "import hlp_edited", hlp_edited="mark = 1\n")
+    code = Match(str(file), ("random", "random"), 1)
+    games.load(str(file))
+    for each in (tmp_path / "hlp_edited.py", file):
+        before = each.read_text()
+        each.write_text(before + "more = 2\n")
+        with pytest.raises(Untrusted, match="has changed since it was loaded; start again"):
+            games.load(str(file))
+        each.write_text(before)
+    games.load(str(file))
+    whole = code.code
+    file.write_text(file.read_text() + "more = 2\n")
+    sources_now = cache.reachable_sources((type(code.rules).__module__,))
+    assert b"more = 2" not in b"".join(sources_now.values())
+    assert sources_now["hlp_edited"] == b"mark = 1\n"
+    play._code_of.cache_clear()
+    assert Match.code.func(code) == whole  # what has run, not what lies there
+
+
+def test_edited_rules_are_tried_by_the_next_process(tmp_path):
+    """Nothing that this process kept is taken for a trial of them."""
+    file = write(tmp_path, "right")
+    program = (
+        "import sys; from kibitz import errors, games, trial; from pathlib import Path\n"
+        "once = trial.play_once\n"
+        "trial.play_once = lambda game: (print('tried', game.seats), once(game))\n"
+        "file, edit = Path(sys.argv[1]), sys.argv[2:]\n"
+        "if edit:\n"
+        "    games.load(str(file))\n"
+        "    file.write_text(file.read_text().replace(*edit))\n"
+        "try:\n    games.load(f'{file}:seats=3')\n"
+        "except errors.Untrusted:\n    print('refused')\n"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program, str(file), *edit],
+            env=os.environ | {"KIBITZ_CACHE_DIR": str(tmp_path / "code")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for edit in (("below(rng, 50)", "below(rng, 51)"), (), ())
+    ]
+    assert said == ["tried 2\nrefused\n", "tried 3\n", ""]
+
+
 def test_workers_inherit_what_their_parent_may_run(spy):
     match = Match(str(spy), ("random", "random"), 1)
     with Processes(2) as workers:
@@ -178,8 +365,6 @@ def data(spy, tmp_path):
 
 def forget(spy):
     """As in a new process."""
-    import sys
-
     trust._allowed.clear()
     for name in [name for name in sys.modules if name.startswith("kibitz_game_spy_")]:
         del sys.modules[name]

@@ -23,6 +23,7 @@ from functools import cache
 from multiprocessing import parent_process
 from pathlib import Path
 
+from kibitz import sources as files
 from kibitz.errors import Unwritable
 
 _DIGEST_BYTES = 32
@@ -183,7 +184,8 @@ _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|impo
 def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> dict[str, bytes]:
     """The sources of `modules` and of all they import from Kibitz or from their own home.
 
-    Numba looks only at the file of the entry itself and would not see an edit anywhere else.
+    Numba looks only at the file of the entry itself and would not see an edit anywhere else. For rules from a
+    file it is the text that runs here, whatever has become of the file.
     """
     sources: dict[str, bytes] = dict.fromkeys(without, b"")
     waiting = list(modules)
@@ -194,8 +196,13 @@ def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> 
         file = getattr(module, "__file__", None)
         if name in sources or not file or not any(home(name, file) for home in homes):
             continue
-        sources[name] = Path(file).read_bytes() if Path(file).is_file() else b""
         package = getattr(module, "__package__", "") or ""
+        loader = files.loader_of(module)
+        if loader is not None:
+            sources[name] = loader.source
+            waiting += files.imports(loader.source, package)
+            continue
+        sources[name] = Path(file).read_bytes() if Path(file).is_file() else b""
         for source, names, plain in _IMPORT.findall(sources[name].decode()):
             names = re.sub(r"#.*|[()\\]", "", names)
             if source.startswith("."):

@@ -134,7 +134,7 @@ def play_once(game: Any) -> None:
     except BadGame as error:
         reason = str(error).partition(";")[0]
         raise fault(game, f"breaks the protocol after {moves_played} moves: {reason}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise fault(game, f"fails after {moves_played} moves with {told(game, error)}") from error
 
 
@@ -185,7 +185,7 @@ def _call_methods(state: State, number: int) -> None:
         objective(game, state.array[0], 1.0).value(game, record, values)
 
 
-def told(game: Any, error: Exception) -> str:
+def told(game: Any, error: BaseException) -> str:
     """An exception of the rules in a few words, with the line of their file."""
     file = getattr(sys.modules.get(type(game).__module__), "__file__", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]

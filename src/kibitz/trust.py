@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kibitz import specs
+from kibitz import sources, specs
 from kibitz.errors import InputError, Untrusted, quoted
 
 Recorded = dict[str, frozenset[str]]
@@ -58,26 +57,33 @@ def allow_file(file: str, recorded: frozenset[str] = frozenset()) -> None:
             if file.endswith(".npz")
             else "give the path of a Python file with a game"
         )
-        raise InputError(f"there is no file {Path(file).name}; {hint}")
+        raise InputError(f"there is no file {_shown(Path(file).name)}; {hint}")
     if recorded and found not in recorded:
         then = ", ".join(f"{each[:16]}…" for each in sorted(recorded))
         raise Untrusted(
-            f"{file} has changed since its digest was recorded (sha256 {then} then, {found[:16]}… now), so "
-            f"it is not run; restore the file as it was"
+            f"{_shown(file)} has changed since its digest was recorded (sha256 {then} then, {found[:16]}… "
+            f"now), so it is not run; restore the file as it was"
         )
     _allowed[_key(file)] = found
 
 
-def must_be_allowed(file: str) -> None:
-    """`Untrusted`, unless a person has allowed the file and it is as it was then."""
+def must_be_allowed(file: str) -> sources.Texts:
+    """The texts of a file and of its helpers; `Untrusted`, unless a person has allowed them as they are.
+
+    Whoever goes on uses these texts, for a file may be replaced after any look at it.
+    """
     key = _key(file)
     if key not in _allowed:  # nothing here tells whether there is such a file
         raise Untrusted(
-            f"'{file[-80:]}' is a file, and files that are named by data are not run; name it yourself on "
+            f"'{_shown(file)}' is a file, and files that are named by data are not run; name it yourself on "
             f"the command line, or look at it and repeat the command with --trust where there is that option"
         )
-    if _allowed[key] != digest(file):
-        raise Untrusted(f"{Path(file).name} has changed since it was allowed to run; start again to use it")
+    texts = _texts(file)
+    if _allowed[key] != _digest_of(texts):
+        raise Untrusted(
+            f"{_shown(Path(file).name)} has changed since it was allowed to run; start again to use it"
+        )
+    return texts
 
 
 def allowed() -> dict[str, str]:
@@ -92,39 +98,28 @@ def inherit(permissions: Mapping[str, str]) -> None:
 
 def digest(file: str) -> str:
     """The SHA-256 of a file and of the Python files beside it that it imports; empty, if there is none."""
+    return _digest_of(_texts(file))
+
+
+def _digest_of(texts: sources.Texts) -> str:
     hashed = hashlib.sha256()
+    for name, content in sorted(texts.items()):
+        hashed.update(f"{name} {len(content)}\n".encode("utf-8", "surrogateescape") + content)
+    return hashed.hexdigest() if texts else ""
+
+
+def _texts(file: str) -> sources.Texts:
     try:
-        sources = sorted(_sources(Path(_key(file))).items())
+        return sources.collect(Path(_key(file)))
+    except ValueError:  # a text that cannot be a path
+        return {}
     except OSError as error:
-        raise InputError(f"{quoted(file)} cannot be read: {error.strerror or error}") from error
-    for name, content in sources:
-        hashed.update(f"{name} {len(content)}\n".encode() + content)
-    return hashed.hexdigest() if sources else ""
+        raise InputError(f"'{_shown(file)}' cannot be read: {error.strerror or error}") from error
 
 
-_IMPORT = re.compile(rb"^\s*(?:from|import)\s+([\w., \t]+)", re.M)
-
-
-def _sources(path: Path) -> dict[str, bytes]:
-    """A file and its helpers, found by what they import: name in the folder → content."""
-    folder, waiting, found = path.parent, [path], dict[str, bytes]()
-    while waiting:
-        file = waiting.pop()
-        name = file.relative_to(folder).as_posix()
-        if name in found or not file.is_file():
-            continue
-        found[name] = file.read_bytes()
-        if file.suffix == ".py":
-            words = {
-                word.decode() for line in _IMPORT.findall(found[name]) for word in re.findall(rb"\w+", line)
-            }
-            waiting += [folder / f"{word}.py" for word in words]
-            waiting += [each for word in words for each in _package(folder / word)]
-    return found
-
-
-def _package(folder: Path) -> Iterable[Path]:
-    return folder.rglob("*.py") if (folder / "__init__.py").is_file() else ()
+def _shown(file: str) -> str:
+    """A path in a message: its end says most."""
+    return quoted(file[-60:])[1:-1]
 
 
 def _key(file: str) -> str:

@@ -377,7 +377,7 @@ _PLUMBING = {
     "kibitz",
     *(
         f"kibitz.{name}"
-        for name in ("agents", "cache", "errors", "games", "kernel", "specs", "trial", "trust")
+        for name in ("agents", "cache", "errors", "games", "kernel", "sources", "specs", "trial", "trust")
     ),
 }
 

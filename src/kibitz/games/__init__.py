@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
+import os
 import re
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from kibitz import specs, trial, trust
-from kibitz.errors import BadGame, BadOption, InputError, UnknownName, Untrusted
+from kibitz import sources, specs, trial, trust
+from kibitz.errors import BadGame, BadOption, InputError, UnknownName, Untrusted, quoted
 
 GAMES = {
     "briskola": "kibitz.games.briskola.rules:Briskola",
@@ -176,51 +175,29 @@ def plain_name(module: str) -> str:
 
 def _from_file(path: Path) -> Any:
     """The one game class in a file, loaded as a module: Numba does not keep code of `__main__`."""
-    trust.must_be_allowed(str(path))
+    texts = trust.must_be_allowed(str(path))
     path = path.resolve()
+    if not texts:
+        raise InputError(
+            f"there is no file {quoted(path.name)[1:-1]}; give the path of a Python file with a game"
+        )
     # The name holds a digest of the path: two files of one name must never share machine code.
-    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
     name = f"{trial.FILE_MODULE}{path.stem}_{digest}"
-    if name not in sys.modules:
-        if not path.is_file():
-            raise InputError(f"there is no file {path.name}; give the path of a Python file with a game")
-        _refuse_hidden_helpers(path)
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        sys.path.insert(0, str(path.parent))  # its neighbours can be imported
-        try:
-            spec.loader.exec_module(module)
-        except InputError:
-            del sys.modules[name]
-            raise
-        except Exception as error:
-            del sys.modules[name]
-            raise BadGame(f"{path.name} cannot be loaded: {type(error).__name__}: {error}") from error
-        finally:
-            sys.path.remove(str(path.parent))
+    try:
+        module = sources.run(name, path, texts)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # rules that end Kibitz would end it without a word
+        raise BadGame(
+            f"{quoted(path.name)[1:-1]} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
     found = [
         thing
-        for thing in vars(sys.modules[name]).values()
+        for thing in vars(module).values()
         if isinstance(thing, type) and hasattr(thing, "defaulted") and thing.__module__ == name
     ]
     if len(found) != 1:
         names = ", ".join(cls.__name__ for cls in found) or "none"
-        raise BadGame(f"{path.name} must hold exactly one class marked @game; there is {names}")
+        raise BadGame(f"{quoted(path.name)[1:-1]} must hold exactly one class marked @game; there is {names}")
     return found[0]
-
-
-def _refuse_hidden_helpers(path: Path) -> None:
-    """A helper beside the file must not be another module of the same name that is loaded already."""
-    imported = set(
-        re.findall(r"^\s*(?:from|import)\s+(\w+)", path.read_text("utf-8", errors="replace"), re.M)
-    )
-    for helper in sorted(imported & {p.stem for p in path.parent.iterdir() if p != path}):
-        file = getattr(sys.modules.get(helper), "__file__", None)
-        if file and path.parent not in Path(file).resolve().parents:
-            raise BadGame(
-                f"{path.name} imports '{helper}', but another module of that name is loaded; rename "
-                f"{helper}.py beside it"
-            )
