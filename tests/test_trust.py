@@ -20,6 +20,7 @@ from kibitz.arena.executors import Processes
 from kibitz.arena.play import Batch, Match
 from kibitz.arena.store import Store
 from kibitz.errors import BadGame, InputError, KibitzError, UnknownName, Untrusted
+from kibitz.experiments import description
 from kibitz.web.lines import Line, read
 from kibitz.web.tables import Chair, Start, Tables
 from tests.faulty_games import write
@@ -35,7 +36,11 @@ class Spy:
     def __init__(self, folder):
         self.file, self._trace = folder / "spy.py", folder / "it_ran"
         code = f"open({str(self._trace)!r}, 'a').close()\n"
-        self.file.write_text(EXAMPLE.replace("from typing", code + "from typing", 1), encoding="utf-8")
+        text = EXAMPLE.replace("from typing", code + "from typing", 1)
+        text = text.replace(
+            "    def deal(", "    def every_move(game):\n        return range(CARDS)\n\n    def deal("
+        )
+        self.file.write_text(text, encoding="utf-8")
 
     def __str__(self):
         return str(self.file)
@@ -353,9 +358,12 @@ def data(spy, tmp_path):
     """A store, a record and an experiment that name the file, as somebody else may have made them."""
     toml = f'game = "{spy}"\ngames = 4\n[match.a]\nagents = ["random", "random"]\n[[row]]\nmatch = "a"\n'
     (tmp_path / "x.toml").write_text(toml)
+    (tmp_path / "karamatic.toml").write_text(toml)  # the name of a published one
     store, record = tmp_path / "h.db", tmp_path / "rec.json"
-    made = call("experiment", "run", tmp_path / "x.toml", "--trust", "--store", store, "--jobs", 1, "--moves")
-    assert made.returncode == 0, made.stderr
+    for name in ("x", "karamatic"):
+        words = ("experiment", "run", tmp_path / f"{name}.toml", "--trust", "--store", store)
+        made = call(*words, "--jobs", 1, "--moves")
+        assert made.returncode == 0, made.stderr
     shown = call("replay", store, "--match", 1, "--trust", "--json")
     assert shown.returncode == 0, shown.stderr
     record.write_text(shown.stdout)
@@ -366,6 +374,7 @@ def data(spy, tmp_path):
 def forget(spy):
     """As in a new process."""
     trust._allowed.clear()
+    play._code_of.cache_clear()
     for name in [name for name in sys.modules if name.startswith("kibitz_game_spy_")]:
         del sys.modules[name]
     spy.has_run()
@@ -376,7 +385,7 @@ LOOKING = {
     "report as JSON": ("report", "h.db", "--json"),
     "replay": ("replay", "h.db", "--match", 1),
     "reproduce": ("reproduce", "--store", "h.db"),
-    "convert": ("convert", "rec.json", "o.json"),
+    "convert": ("convert", "rec.json", "o.openspiel"),
     "dry run": ("experiment", "run", "x.toml", "--dry-run", "--store", "h.db"),
     "run": ("experiment", "run", "x.toml", "--store", "h.db", "--jobs", 1),
     "export": ("export", "h.db", "o.csv"),
@@ -389,7 +398,7 @@ def test_looking_at_somebodys_data_runs_no_file(spy, data, words):
     done = call(*words, folder=data)
     assert not spy.has_run()
     assert "Traceback" not in done.stderr
-    if words[0] not in ("reproduce", "export") and words != LOOKING["list of matches"]:
+    if words[0] != "export" and words != LOOKING["list of matches"]:
         assert "files that are named by data are not run" in done.stderr
         assert "--trust" in done.stderr
 
@@ -397,7 +406,7 @@ def test_looking_at_somebodys_data_runs_no_file(spy, data, words):
 @pytest.mark.parametrize("what", ["report as JSON", "replay", "convert", "dry run", "run"])
 def test_with_trust_the_files_are_listed_and_run(spy, data, what):
     done = call(*LOOKING[what], "--trust", folder=data)
-    assert done.returncode == 0 or "every_move" in done.stderr, done.stderr  # this game has no numbered moves
+    assert done.returncode == 0, done.stderr
     assert spy.has_run()
     assert f"--trust: {spy} (sha256 " in done.stderr
     if LOOKING[what][0] != "experiment":
@@ -414,11 +423,76 @@ def test_a_file_other_than_the_recorded_one_is_refused_even_with_trust(spy, data
     assert not spy.has_run()
 
 
+def test_a_file_must_agree_with_the_digest_of_the_match_that_is_replayed(spy, data):
+    """That of another match in the store, which was played with the file as it is now, does not count."""
+    spy.file.write_text(
+        spy.file.read_text().replace("HIDDEN, UNUSED, PLAYED = -1, 2, 3", "HIDDEN, UNUSED, PLAYED = -1, 2, 4")
+    )
+    again = call("experiment", "run", "x.toml", "--trust", "--store", "h.db", "--jobs", 1, folder=data)
+    assert again.returncode == 0, again.stderr
+    forget(spy)
+    old = call("replay", "h.db", "--match", 1, "--trust", folder=data)
+    assert old.returncode == 3
+    assert "has changed since its digest was recorded" in old.stderr
+    assert not spy.has_run()
+    new = call("replay", "h.db", "--match", 2, "--trust", folder=data)
+    assert new.returncode == 0, new.stderr
+
+
+def test_a_store_keeps_the_digest_of_what_has_played(spy, tmp_path):
+    match = Match(str(spy), ("random", "random"), 1)
+    trust.allow(str(spy))
+    before, _ = trust.digest(str(spy)), match.code
+    spy.file.write_text(spy.file.read_text() + "\n# edited meanwhile\n")
+    with Store(tmp_path / "a.db") as store:
+        store.number_of(match)
+        assert store.files() == {str(spy): frozenset({before})}
+
+
+def test_all_files_of_an_experiment_are_listed(spy, tmp_path):
+    """Those of its counters, too, and of a game that no match uses; those beside it are found."""
+    counters = tmp_path / "mine.npz"
+    shutil.copy(next(Path(games.__file__).parent.glob("mini_tichu/counters/*.npz")), counters)
+    other = spy.file.rename(tmp_path / "other.py")
+    learned = f'[[learned]]\nagent = "{counters}"\n'
+    match = '[match.a]\ngame = "mini-tichu"\nagents = ["random", "random"]\n'
+    listed = []
+    text = f'name = "e"\ngame = "mini-tichu"\n{match}{learned}'
+    with pytest.raises(Untrusted, match=r"mine\.npz"):
+        description.read(text, "e.toml")
+    description.read(
+        text, "e.toml", allow=lambda files: (listed.extend(files), trust.allow(*map("{}:".format, files)))
+    )
+    assert listed == [str(counters)]
+    with pytest.raises(Untrusted, match="other"):
+        description.read(
+            text.replace('"mini-tichu"', '"other.py"', 1), "e.toml", folder=tmp_path, allow=listed.extend
+        )
+    assert listed[1:] == [str(other), str(counters)]
+    assert not spy.has_run()
+
+
+def test_a_name_without_values_is_an_error_with_trust_too(tmp_path):
+    text = 'name = "e"\ngame = "briskola"\n[match.a]\nagents = ["flat:{n}", "random"]\n'
+    with pytest.raises(KibitzError, match="n has no values"):
+        description.read(text, "e.toml", allow=lambda files: None)
+
+
+@pytest.mark.parametrize("words", [("check",), ("match", "random"), ("play",), ("bench",)])
+def test_counters_are_no_game(tmp_path, words):
+    file = tmp_path / "mine.npz"
+    shutil.copy(next(Path(games.__file__).parent.glob("mini_tichu/counters/*.npz")), file)
+    done = call(words[0], file, *words[1:])
+    assert done.returncode == 2
+    assert "'mine.npz' holds no game: a .npz file has counters" in done.stderr
+    with pytest.raises(KibitzError):
+        games.load_known(str(file))
+
+
 def test_the_laboratory_of_the_server_runs_no_file(spy, data):
     from kibitz.web import laboratory
 
-    (found,) = laboratory.experiments(data / "h.db")
-    assert not found["readable"]
+    assert [each["readable"] for each in laboratory.experiments(data / "h.db")] == [False, False]
     with pytest.raises(KibitzError, match="files that are named by data are not run"):
         laboratory.experiment(data / "h.db", "x")
     assert not spy.has_run()

@@ -1111,7 +1111,7 @@ def replay(
         if number is None:
             raise BadOption("say which match with --match; without any option they are listed")
         if trust:
-            _allow(opened.files())
+            _allow(opened.files([number]))
         record = records.replay(opened, number, deal or 0, seating)
     if seat is not None and at is None:
         raise BadOption("--seat goes with --at: which move shall be seen as the seat saw it?")

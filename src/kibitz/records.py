@@ -55,7 +55,7 @@ class Record:
             "moves": [{"seat": m.seat, "agent": m.agent, "move": m.text} for m in self.moves],
             "scores": self.end.returns(),
             "kept": self.is_kept,
-            "files": {file: trust.digest(file) for file in trust.files_in(self.match.game)},
+            "files": {file: trust.digest_in_use(file) for file in trust.files_in(self.match.game)},
         }
 
 

@@ -86,6 +86,11 @@ def must_be_allowed(file: str) -> sources.Texts:
     return texts
 
 
+def digest_in_use(file: str) -> str:
+    """The digest of a file as a person has allowed it, which may have changed since; else as it is now."""
+    return _allowed.get(_key(file)) or digest(file)
+
+
 def allowed() -> dict[str, str]:
     """What may run here, for worker processes: path → digest."""
     return dict(_allowed)

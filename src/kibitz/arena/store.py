@@ -13,7 +13,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -405,13 +405,14 @@ class Store(StoreFile):
                 left_out(str(error))
         return found
 
-    def files(self) -> trust.Recorded:
-        """The files that games and agents of the store name, with their digests when they played.
+    def files(self, numbers: Iterable[int] | None = None) -> trust.Recorded:
+        """The files that games and agents of some matches (of all) name, with their digests when they played.
 
         Nothing of a damaged match is used, so its files are not among them.
         """
         found: trust.Recorded = {}
-        for number in self.numbers():
+        wanted = None if numbers is None else set(numbers)
+        for number in (n for n in self.numbers() if wanted is None or n in wanted):
             with suppress(Damaged):
                 kept = self.kept(number)
                 for text in (kept.match.game, *kept.match.agents):
@@ -476,7 +477,8 @@ def _key(match: Match) -> tuple[str, str, int, bool]:
 
 def _digests(match: Match) -> dict[str, str]:
     """The files that a match names, with the digest of each."""
-    return {file: trust.digest(file) for text in (match.game, *match.agents) for file in trust.files_in(text)}
+    named = [file for text in (match.game, *match.agents) for file in trust.files_in(text)]
+    return {file: trust.digest_in_use(file) for file in named}
 
 
 def _add(total: dict[str, Any], sums: dict[str, NDArray[Any]]) -> None:

@@ -347,8 +347,9 @@ def read(
     learned = _list(table.pop("learned", []), f"{where}: learned")
     counted = _list(table.pop("computed", []), f"{where}: computed")
     top = _read(Experiment, table, where, without=NOT_KEYS)
+    top["game"] = _located(top.get("game", ""), folder)
     for given in (*matches.values(), *tournaments.values()):
-        given.setdefault("game", top.get("game", ""))
+        given.setdefault("game", top["game"])
         given.setdefault("games", top.get("games", Experiment.games))
         given["game"] = _located(given["game"], folder)
     experiment = Experiment(
@@ -388,11 +389,14 @@ def read(
 
 
 def _files_in(experiment: Experiment) -> list[str]:
-    """The files that the games and agents of an experiment name."""
-    matches = [grid.match(values, 0) for grid in experiment.matches.values() for values in grid.cells]
+    """The files that the games, agents and counters of an experiment name."""
+    # A name without values is refused later, so that no match of it is played.
+    grids = [grid for grid in experiment.matches.values() if _asked(grid) <= set(grid.grid)]
+    matches = [grid.match(values, 0) for grid in grids for values in grid.cells]
     strings = [text for match in matches for text in (match.game, *match.agents)]
     for tournament in experiment.tournaments.values():
         strings += [tournament.game, *tournament.agents]
+    strings += [experiment.game, *(plan.agent for plan in experiment.learned)]
     return [file for text in strings for file in trust.files_in(text)]
 
 
@@ -587,6 +591,11 @@ def _check_tournament(tournament: Tournament, seed: int, where: str) -> None:
         _check_grid(grid, seed, where)
 
 
+def _asked(grid: MatchGrid) -> set[str]:
+    """The names in braces, which need values."""
+    return set(_BRACES.findall(" ".join([grid.game, *grid.agents])))
+
+
 def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
     if not grid.game:
         raise ParseError(f'{where} has no game; write game = "briskola", here or for all matches at the top')
@@ -602,7 +611,7 @@ def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
         raise ParseError(f"{where}: judged goes with a fixed number of games, not with until")
     if grid.until and len(grid.agents) < 2:
         raise ParseError(f"{where}: one agent alone decides nothing; give two, or leave until out")
-    asked = set(_BRACES.findall(" ".join([grid.game, *grid.agents])))
+    asked = _asked(grid)
     for name in sorted(asked ^ set(grid.grid)):
         what = (
             "has no values; add them to grid"

@@ -175,6 +175,11 @@ def plain_name(module: str) -> str:
 
 def _from_file(path: Path) -> Any:
     """The one game class in a file, loaded as a module: Numba does not keep code of `__main__`."""
+    if path.suffix != ".py":
+        raise BadOption(
+            f"{quoted(path.name)} holds no game: a .npz file has counters, which an agent takes "
+            f"(learned=FILE.npz); a game is a Python file, such as my_game.py"
+        )
     texts = trust.must_be_allowed(str(path))
     path = path.resolve()
     if not texts:
