@@ -22,7 +22,7 @@ from kibitz.arena.store import Store
 from kibitz.errors import BadGame, InputError, KibitzError, UnknownName, Untrusted
 from kibitz.experiments import description
 from kibitz.web.lines import Line, read
-from kibitz.web.tables import Chair, Start, Tables
+from kibitz.web.tables import Chair, Start, Tables, read_table
 from tests.faulty_games import write
 from tests.test_cli import call
 
@@ -128,11 +128,73 @@ def test_a_file_that_an_agent_names_is_opened_for_a_person_only(spy, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["efg_game(filename=/x/y)", "efg_game,filename=y", "nfg_game(filename=y.nfg)"]
+    "text",
+    [
+        *(
+            "efg_game(filename=/x/y)",
+            "efg_game,filename=y",
+            "nfg_game(filename=y.nfg)",
+            "efg_game(filename =y)",
+        ),
+        *("bargaining(instances_file=y)", "colored_trails,boards_file=y", "crossword(word_list_file=y)"),
+        *("crossword(puzzles_root=y)", "python_hangman(word_list_file=y)", "chess(fen=../../y)"),
+        "repeated_game(stage_game=nfg_game(filename=y),num_repetitions=2)",
+    ],
 )
-def test_a_game_of_openspiel_that_reads_a_file_is_refused(text):
+def test_a_game_of_openspiel_that_reads_a_file_is_refused(text, tmp_path):
+    game = f"openspiel:{text}"
     with pytest.raises(Untrusted, match="reads a file"):
-        games.load_known(f"openspiel:{text}")
+        games.load_known(game)
+    header = {"schema": "kibitz.table/1", "game": game, "seed": 3, "chairs": [{"name": "a", "agent": ""}] * 2}
+    (tmp_path / f"{'a' * 16}.jsonl").write_text(json.dumps(header) + "\n")
+    with pytest.raises(KibitzError, match="reads a file"):
+        read_table(tmp_path, "a" * 16, to_look=True)
+
+
+FILES_OF_OPENSPIEL = {"boards_file", "filename", "instances_file", "puzzles_root", "word_list_file"}
+TEXTS_OF_OPENSPIEL = {
+    *("betting", "bettingAbstraction", "bidding_rule", "blind", "blind_schedule", "boardCards", "fen"),
+    *(
+        "firstPlayer",
+        "forbidden_states",
+        "gameversion",
+        "grid",
+        "handReaches",
+        "history",
+        "initial_distribution",
+    ),
+    *("initial_distribution_value", "maxRaises", "network", "numBoardCards", "observation_type", "obstype"),
+    *("payoff", "payoffs", "pile_sizes", "points_order", "positional_reward", "positional_reward_value"),
+    *("raiseSize", "returns_type", "scoring_type", "ship_sizes", "ship_values", "stack", "string_rep"),
+    "subgame",
+}
+
+
+def test_the_parameters_of_openspiel_that_name_files_are_known():
+    """A text that a new version takes is to be looked at before it is listed as harmless."""
+    pyspiel = pytest.importorskip("pyspiel")
+    from open_spiel.python import games as _  # noqa: F401 (those in Python)
+
+    refused, texts = set(), set()
+    for kind in pyspiel.registered_games():
+        for name, default in kind.parameter_specification.items():
+            if games._OPENS_A_FILE.search(f"{kind.short_name}({name}=x)"):
+                refused.add(name)
+            elif isinstance(default, str):
+                texts.add(name)
+    assert refused == FILES_OF_OPENSPIEL
+    assert texts <= TEXTS_OF_OPENSPIEL
+
+
+def test_parameters_in_openspiel_allow_no_file(spy):
+    pytest.importorskip("pyspiel")
+    from kibitz.adapters.openspiel import KibitzGame
+
+    from_data = type("FromData", (KibitzGame,), {"short": "kibitz_from_data", "name": "briskola"})
+    with pytest.raises(KibitzError, match="seats"):
+        from_data({"seats": str(spy)})
+    with pytest.raises(Untrusted):
+        games.load_known(str(spy))
 
 
 def test_a_file_that_has_changed_since_it_was_allowed_does_not_run(spy):

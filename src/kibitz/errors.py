@@ -28,13 +28,13 @@ _LONGEST_QUOTE = 60
 _MOST_NAMES = 60
 
 
-def quoted(text: str) -> str:
+def quoted(text: str, longest: int = _LONGEST_QUOTE) -> str:
     """A quotation that fits into a message, on one line: characters that nobody can see are escaped.
 
     >>> quoted("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
     """
-    shown = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    shown = text if len(text) <= longest else text[: longest - 1] + "…"
     return f"'{''.join(c if c.isprintable() else repr(c)[1:-1] for c in shown)}'"
 
 

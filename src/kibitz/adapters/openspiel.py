@@ -119,7 +119,7 @@ class KibitzGame(pyspiel.Game):  # type: ignore[misc]
 
     def _load(self, parameters: dict[str, Any]) -> Any:
         words = told_as_numbers(games.game_class(self.name))
-        return games.load(spec_of(self.name, parameters, words))
+        return games.load_known(spec_of(self.name, parameters, words))
 
     def max_chance_nodes_in_history(self) -> int:
         """At most: every move could be followed by a shuffle."""

@@ -104,10 +104,14 @@ def _untried(spec: str) -> Any:
     return game
 
 
+_OPENS_A_FILE = re.compile(r"[/\\]|(?:file|path|root|dir)[^=,()]*=", re.I)
+"""A parameter of OpenSpiel for files (`filename`, `puzzles_root`), wherever in the text, or a path."""
+
+
 def _from_openspiel(text: str) -> Any:
     from kibitz.games import openspiel
 
-    if re.search(r"filename|[/\\]", text):
+    if _OPENS_A_FILE.search(text):
         raise Untrusted("a game of OpenSpiel that reads a file cannot be named here; use OpenSpiel itself")
     return openspiel.game_of(text)
 

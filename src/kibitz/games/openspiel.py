@@ -105,8 +105,10 @@ def native_game(text: str) -> Any:
             return library.load_game_as_turn_based(text)
     except (library.SpielError, LookupError, ValueError) as error:
         wanted = ", ".join(kinds[name].parameter_specification) or "none"
-        reason = str(error).strip().splitlines()[0]
-        raise BadOption(f"OpenSpiel cannot load '{text}' ({reason}); its parameters: {wanted}") from None
+        reason = quoted((str(error).strip().splitlines() or [type(error).__name__])[0], 300)[1:-1]
+        raise BadOption(
+            f"OpenSpiel cannot load {quoted(text)} ({reason}); its parameters: {wanted}"
+        ) from None
 
 
 _kept: dict[tuple[str, bytes], Any] = {}
