@@ -165,11 +165,12 @@ def test_compiled_searches_end(spec, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSEGV"), reason="no such signals here")
-def test_a_crash_of_a_worker_names_the_game(tmp_path):
+@pytest.mark.parametrize("jobs", [("--jobs", "2"), ()], ids=["two processes", "not said"])
+def test_a_crash_of_a_worker_names_the_game(tmp_path, jobs):
     """The first game, which is tried, is right; the main process plays none of the others."""
     file = tmp_path / "rare.py"
     file.write_text(RIGHT.replace("state.place[move]", "state.place[move + (state.lot == 7) * (1 << 40)]"))
-    words = ("match", file.name, "random", "random", "--games", "400", "--jobs", "2")
+    words = ("match", file.name, "random", "random", "--games", "400", *jobs)
     done = subprocess.run([*KIBITZ, *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     last = done.stderr.strip().splitlines()[-1]
@@ -314,6 +315,19 @@ def test_folders_are_made_for_their_user_alone(code):
     folder = kernel.cache_folder(("kibitz.rng",))
     for made in (folder, code):
         assert made.stat().st_mode & 0o777 == 0o700
+
+
+@owners
+def test_folders_of_older_versions_are_closed(code):
+    """They were made with the usual mode; folders that are not Kibitz's stay as they are."""
+    old, other = code / ("0123456789abcdef"), code / "mine"
+    for folder in (old, other):
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)
+    cache._close_older.cache_clear()
+    kernel.cache_folder(("kibitz.rng",))
+    assert old.stat().st_mode & 0o777 == 0o700
+    assert other.stat().st_mode & 0o777 == 0o755
 
 
 OTHERS = {

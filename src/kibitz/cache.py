@@ -58,6 +58,7 @@ def _can_be_used(folder: Path) -> bool:
         with tempfile.TemporaryFile(dir=folder):
             pass
         if is_private(folder):
+            _close_older()
             return True
         _say_once(
             f"other users can change {root()}, so no compiled code is taken from it, and none is kept; set "
@@ -76,6 +77,16 @@ def _make(folder: Path) -> None:
     if not folder.exists():
         _make(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+@cache
+def _close_older() -> None:
+    """Folders of older versions could be read by all."""
+    for folder in _folders():
+        with suppress(OSError):  # somebody else's
+            status = folder.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o077 and not _others_write(status):
+                folder.chmod(0o700)
 
 
 def is_private(folder: Path) -> bool:
@@ -128,6 +139,7 @@ def clear() -> int:
     with suppress(OSError):  # what else lies there is not ours
         root().rmdir()
     _can_be_used.cache_clear()
+    _close_older.cache_clear()
     if size():
         raise Unwritable(f"not all compiled code in {root()} could be deleted; no permission?")
     return before

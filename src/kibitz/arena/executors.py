@@ -80,13 +80,25 @@ def executor(jobs: int | None = None, ray: str | None = None, on_gpu: bool = Fal
 
 
 class InProcess(Executor):
-    """One batch after the other, here; on a GPU, what it can play."""
+    """One batch after the other, here; on a GPU, what it can play.
+
+    Games from files are played by a process of their own: if it crashes, there is somebody left to say so.
+    """
 
     workers = 1
     on_gpu = False
 
+    def __init__(self) -> None:
+        self._apart = Processes(1)
+
+    def close(self) -> None:
+        self._apart.close()
+
     def run(self, batches: Iterator[Batch]) -> Iterator[Result]:
         for batch in batches:
+            if _may_crash(batch) and not self.on_gpu:
+                yield from self._apart.run(iter([batch]))
+                continue
             played = batch.play(on_gpu=True) if self.on_gpu else batch.play()
             yield batch, played, socket.gethostname()
 
