@@ -552,6 +552,16 @@ def test_tree_draws_text_svg_and_steps(tmp_path):
     assert [step["event"] for step in json.loads(out)["steps"]][:3] == ["enter", "enter", "enter"]
 
 
+def test_a_name_that_xml_cannot_hold_is_written_out(tmp_path):
+    names = {"name": "a\x1b[2J\ufffe\0", "value": 2}
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps({"node": "max", "children": [1, names]}))
+    code, _, errors = run_kibitz(["tree", str(file), "--out", str(tmp_path / "x.svg")])
+    assert code == 0, errors
+    shown = "".join(ElementTree.parse(tmp_path / "x.svg").getroot().itertext())
+    assert r"a\x1b[2J\ufffe\x00" in shown
+
+
 def test_the_horizon_can_be_seen():
     code, out, _ = run_kibitz(["tree", "horizon", "--depth", "1", "--algorithm", "minimax"])
     assert out.startswith("max = 1")

@@ -6,16 +6,17 @@ is what has happened up to one event.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from html import escape
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kibitz import showing
 from kibitz.errors import Unsupported
 from kibitz.position import State
 from kibitz.search import classical, memory
@@ -398,6 +399,11 @@ def draw(wanted: Subject, settings: Settings, depth: int | None = None) -> Searc
     return SearchedTree(
         wanted.name, wanted.game, wanted.root, found, settings, wanted.text_at, wanted.is_tree, limits.depth
     )
+
+
+def escape(text: str) -> str:
+    """A text for SVG and HTML, `visible`: XML has no place for control characters."""
+    return html.escape(showing.visible(text))
 
 
 _PAGE = """<!DOCTYPE html>
