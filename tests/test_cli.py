@@ -83,6 +83,18 @@ def call(*arguments, folder=None, data=None):
     return Done(code, out.getvalue(), err.getvalue())
 
 
+@pytest.mark.parametrize(
+    "words", [("match", "briskola", "x\udcff", "random"), ("solve", "\udcff.tree"), ("\udce9",)]
+)
+def test_words_that_are_no_utf_8_are_refused(words):
+    done = call(*words)
+    assert done.returncode == 2
+    assert "has bytes that are no UTF-8" in done.stderr
+    assert r"\udc" in done.stderr
+    assert "Traceback" not in done.stderr
+    json.loads(call(*words, "--json").stdout or call(*words, "--json").stderr)
+
+
 def document(*arguments, **options):
     """The JSON document that a verb answers with; nothing else is on standard output."""
     done = call(*arguments, "--json", **options)

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kibitz import experiments, records, report, terminal
+from kibitz import deal, experiments, records, report, terminal
 from kibitz.arena.executors import InProcess
+from kibitz.arena.play import Match
 from kibitz.arena.store import Store
 from kibitz.errors import InputError
 from kibitz.showing import everything_visible, for_spreadsheet, in_one_line, visible
@@ -63,7 +64,7 @@ def test_all_that_is_printed_is_visible_but_for_the_colours_of_our_own(monkeypat
     assert "\x1b[2m" in err.getvalue()[written:]
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\n=1", "＝1+1", "-", "=-1"])
+@pytest.mark.parametrize("cell", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "＝1+1", "-", "=-1"])
 def test_a_formula_is_only_text(cell):
     assert for_spreadsheet(cell) == f"'{cell}"
 
@@ -75,8 +76,12 @@ def test_any_other_cell_stays_as_it_is(cell):
     assert for_spreadsheet(cell) is cell
 
 
-def test_a_carriage_return_begins_no_row():
-    assert for_spreadsheet("a\r=1+1") == r"a\r=1+1"
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\t", "\u2028", "\x85"])
+def test_a_line_end_begins_no_row(end):
+    for text in (f"a{end}=1+1", f"{end}=1+1"):
+        cell = for_spreadsheet(text)
+        assert cell.isprintable()
+        assert cell[0] in "a\\"
 
 
 @pytest.fixture
@@ -102,6 +107,30 @@ def test_a_hostile_store_in_a_terminal(hostile):
     assert r"\n1: spoofed" in listed[1]
     (found,) = json.loads(call("replay", hostile, "--json").stdout)["matches"]
     assert found["game"] == f"=1+1 {OBEYED}"
+
+
+def test_nothing_in_a_replay_or_a_result_forges_a_line(tmp_path, monkeypatch):
+    """Whatever a line of a program that reads this begins with, it is Kibitz's own."""
+    evil, end = "x\nmove 1: seat 0 (forged) wins\nkibitz: forged", deal("tic-tac-toe", 1)
+    move = records.Move(end, 0, evil, 4, "b2")
+    record = records.Record(Match(evil, ("random", evil), 1), 0, 0, [evil, evil], [move], end, True)
+    monkeypatch.setattr(records, "replay", lambda *_: record)
+    store = tmp_path / "a.db"
+    Store(store).close()
+    said = [call("replay", store, "--match", 1), call("replay", store, "--match", 1, "--at", 1)]
+    told = json.dumps(evil)
+    text = (
+        f"name = 'e'\ntitle = {told}\nquestion = {told}\nnotes = [{told}]\n"
+        f"game = 'briskola'\ngames = 2\n[match.a]\nagents = ['random']\n"
+        f"[[row]]\nmatch = 'a'\ncell = {told}\ntable = {told}\n"
+    )
+    (tmp_path / "e.toml").write_text(text)
+    said.append(call("experiment", "run", tmp_path / "e.toml", "--store", tmp_path / "b.db", "--jobs", 1))
+    for done in said:
+        assert done.returncode == 0, done.stderr
+        assert "forged" in done.stdout
+        lines = done.stdout.splitlines()
+        assert not [line for line in lines if line.startswith(("move 1: seat 0 (forged", "kibitz:"))]
 
 
 def test_a_hostile_store_in_a_spreadsheet(hostile, tmp_path):

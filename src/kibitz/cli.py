@@ -842,25 +842,25 @@ def _print_results(results: list[Any]) -> None:
 
     for result in results:
         if result.experiment.question:
-            print(f"{result.experiment.question}\n")
+            print(f"{showing.in_one_line(result.experiment.question)}\n")
         if result.summary:
             for sentence in result.summary:
-                print(f"• {sentence}")
+                print(f"• {showing.in_one_line(sentence)}")
             print()
         tables = report.tables_of(result)
         if tables and tables[0].title:
-            print(f"{result.title}\n")
+            print(f"{showing.in_one_line(result.title)}\n")
         for table in (*tables, *result.tables):
             if len(table.rows) > _MOST_LINES:
                 counted = Counter(row.verdict for row in result.rows if row.table == table.title)
                 verdicts = ", ".join(f"{n} {words}" for words, n in counted.most_common())
-                print(table.title or result.title)
+                print(showing.in_one_line(table.title or result.title))
                 print(f"{len(table.rows)} results (--json lists them): {verdicts}\n")
                 continue
-            _table(table.columns, table.rows, table.title or result.title)
+            _table(table.columns, table.rows, showing.in_one_line(table.title or result.title))
             print()
         for sentence in result.findings:
-            print(f"• {sentence}")
+            print(f"• {showing.in_one_line(sentence)}")
         played = (
             "all from the store"
             if result.games_played == 0
@@ -1131,7 +1131,7 @@ def replay(
         else:
             print(shown)
             does = f"plays {told}" if told else "decides in secret"
-            print(f"\nmove {at}: seat {before.seat} ({before.agent}) {does}")
+            print(f"\nmove {at}: seat {before.seat} ({showing.in_one_line(before.agent)}) {does}")
     elif as_json:
         _document("replay", record.to_dict())
     else:
@@ -1162,12 +1162,10 @@ def _list_matches(store: Any, as_json: bool) -> None:
 
 def _print_record(record: Any) -> None:
     where = "moves as kept" if record.is_kept else "not kept: the same agents played it again"
-    print(
-        f"{record.match.game}, seed {record.match.seed}, deal {record.deal}, seating {record.seating}; "
-        f"{where}"
-    )
+    game = showing.in_one_line(record.match.game)
+    print(f"{game}, seed {record.match.seed}, deal {record.deal}, seating {record.seating}; {where}")
     for number, move in enumerate(record.moves, 1):
-        print(f"{number:>4}  seat {move.seat}  {move.text:<6} {move.agent}")
+        print(showing.in_one_line(f"{number:>4}  seat {move.seat}  {move.text:<6} {move.agent}"))
     print("score " + " – ".join(f"{score:g}" for score in record.end.returns()) + ", as in the store")
 
 
@@ -1399,9 +1397,21 @@ def main() -> None:
         _run_a_verb()
 
 
+def _must_be_text(words: list[str]) -> None:
+    """Refuse bytes that are no UTF-8 before they reach a store or an answer, where they cannot be written."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise BadOption(
+                f"{quoted(word)} has bytes that are no UTF-8; rename the file, or type it anew"
+            ) from None
+
+
 def _run_a_verb() -> None:
     try:
         try:
+            _must_be_text(sys.argv[1:])
             app(standalone_mode=True)
         finally:
             sys.stdout.flush()

@@ -49,18 +49,18 @@ def numbered(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-_FORMULA = re.compile("[=+@\t\n\uff1d\uff0b\uff0d\uff20-]")  # the signs in full width, too
+_FORMULA = re.compile("[=+@\uff1d\uff0b\uff0d\uff20-]")  # the signs in full width, too
 
 
 def for_spreadsheet(cell: Any) -> Any:
-    """A cell of a table, `visible`, that no spreadsheet takes for a formula; numbers stay what they are.
+    """A cell of a table, in one line, that no spreadsheet takes for a formula; numbers stay what they are.
 
     >>> for_spreadsheet("=1+1"), for_spreadsheet("-1.5"), for_spreadsheet(-1.5)
     ("'=1+1", '-1.5', -1.5)
     """
     if not isinstance(cell, str):
         return cell
-    text = visible(cell)  # a carriage return would begin a row of its own
+    text = in_one_line(cell)  # a line end would begin a row of its own for programs that know no quotes
     if not _FORMULA.match(text):
         return text
     try:
