@@ -112,6 +112,109 @@ match = "budget"
 x = "n"
 """
 
+TOML_IN_FULL = """title = "All that there is"
+game = "mini-tichu"
+games = 4
+confidence = 0.9
+
+[match.plain]
+agents = ["random", "rule-based"]
+until = "decided"
+
+[match.low]
+agents = ["random", "rule-based"]
+seed = 1
+
+[match.high]
+agents = ["rule-based", "random"]
+seed = 1
+
+[match.top]
+agents = ["random", "random"]
+seed = 1
+
+[match.grid]
+agents = ["flat:{n},playout={p}", "random"]
+games = [4, 4, 8, 8]
+grid.n = [5, 6]
+grid.p = [0.5, 1.0]
+
+[match.line]
+agents = ["flat:{n}", "random"]
+grid.n = [5, 6]
+
+[[learned]]
+agent = "castelein-mc"
+cell = "MC"
+published_at_random = 0.5
+
+[[row]]
+match = "low"
+measure = "gap"
+base = "high"
+ceiling = "top"
+of = "points"
+goal = 0.5
+
+[[row]]
+match = "low"
+less = "high"
+measure = "win_rate"
+test = "mcnemar"
+interval = "bootstrap"
+digits = 2
+
+[[row]]
+match = "low"
+less = "top"
+test = "paired"
+holm = true
+
+[[row]]
+match = "grid"
+pooled = true
+name = "all"
+cause = "why"
+
+[[figure]]
+kind = "heat"
+match = "grid"
+x = "n"
+y = "p"
+
+[[figure]]
+kind = "bars"
+match = "line"
+measures = ["win_rate", "decided"]
+x = "n"
+
+[[figure]]
+kind = "distribution"
+matches = ["low", "top"]
+mark = 5.0
+
+[[figure]]
+kind = "intervals"
+rows = ["all"]
+"""
+OPENSPIEL = (
+    *("chess", "oh_hell,players=4", "oh_hell(players=4)", "kuhn_poker(players=3)", "connect_four"),
+    *(
+        "repeated_game(stage_game=matrix_rps(),num_repetitions=2)",
+        "turn_based_simultaneous_game(game=matrix_rps())",
+    ),
+)
+COUNTERS = {
+    "game": "mini-tichu",
+    "agent": "random",
+    "seed": 1,
+    "situations": 2,
+    "step": 10,
+    "seen": False,
+    "rounds": 10,
+}
+DURATIONS = ("200ms", "1.5s", "2m", ".5 min", "3")
+
 
 MESSAGES = (
     *({"type": "ping"}, {"type": "join", "token": "x" * 43, "sees": 1, "after": 3}, {"type": "undo"}),
@@ -179,6 +282,20 @@ ONCE_WRONG = {
     "moves of backgammon": (f"{BIG}/1", "6/5 " * 15_000),
     "moves of diminishing-bridge": (BIG, f"bid {BIG}"),
     "moves of tichu": ("give " + BIG, "\ud800", "7D+\0"),
+    "experiments with --trust": (TOML.replace("grid.n = [100, 200]", ""), TOML.replace("{n}", "{m}")),
+    "games of OpenSpiel": (
+        "chess\x1b[31m",
+        "chess(\ud800)",
+        "oh_hell(players=\u202e)",
+        "efg_game(filename=\n)",
+    ),
+    "names of counters": ("\x1b[31m", "castelein-mc\n", "x\u202e.npz", "m" * 400),
+    "counters": (
+        json.dumps(COUNTERS | {"agent": "\x1b[31m", "rounds": 5}),
+        json.dumps(COUNTERS | {"agent": ["x"], "game": {}}),
+        json.dumps(COUNTERS | {"\u202e": 1}),
+    ),
+    "durations": ("\x1b[31m", "1" * 5000),
     "agents": ("ismcts:" + "9" * 400, "ismcts:" + BIG, "x" * 5000),
     "games": ("briskola:\x1b[31m",),
     "records": (record_of(seed="@"), record_of(chance=["f" * 20]), nested(2000)),

@@ -6,17 +6,23 @@ once stands in `tests.fuzz_inputs`.
 """
 
 import asyncio
+import io
 import json
 import random
 import time
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from kibitz import games
+from kibitz import games, specs, trust
 from kibitz.adapters import sequences
 from kibitz.agents import make_known_agent
 from kibitz.arena.play import settle_chance
+from kibitz.belief import counters
+from kibitz.cli import _seconds
 from kibitz.deadline import check, deadline
 from kibitz.errors import KibitzError, TooLong
 from kibitz.experiments import description
@@ -26,24 +32,33 @@ from kibitz.games.tree import document
 from kibitz.games.tree import text as trees
 from kibitz.position import State, deal, deal_on, read_position
 from kibitz.protocol import CHANCE
+from kibitz.search import solver
 from tests.fuzz_inputs import (
     AGENTS,
     BODIES,
+    COUNTERS,
     DEAL,
+    DURATIONS,
     GAMES,
     LIN,
     MESSAGES,
     ONCE_WRONG,
+    OPENSPIEL,
     PBN,
     SEATS,
     TOML,
+    TOML_IN_FULL,
     TREE,
     TREE_JSON,
 )
 from tests.fuzzing import Fuzzer, Kind, trouble_of
 
+OF_OPENSPIEL = ("openspiel:kuhn_poker", "openspiel:tic_tac_toe") if find_spec("pyspiel") else ()
 QUICK = 100
 SOAK = 200_000
+
+
+parse_time = specs.Option("time", specs.Duration, None).parse
 
 
 @cache
@@ -79,16 +94,17 @@ def line_of(spec, number, plies):
 
 def kinds_of_games():
     """Positions and moves of every game; every text goes to the parser of one of them."""
+    played = GAMES + OF_OPENSPIEL
     positions = {
-        spec: [line_of(spec, seed, plies)[0] for seed, plies in ((0, 0), (7, 3), (8, 12))] for spec in GAMES
+        spec: [line_of(spec, seed, plies)[0] for seed, plies in ((0, 0), (7, 3), (8, 12))] for spec in played
     }
-    states = {spec: [line_of(spec, 7, plies)[1] for plies in (0, 5, 20)] for spec in GAMES}
+    states = {spec: [line_of(spec, 7, plies)[1] for plies in (0, 5, 20)] for spec in played}
     own = {
         "backgammon": ["X: 24(2) 13(5) 8(3) 6(5); O: bar 6(14); X rolls 6-5"],
         "othello": ["-" * 27 + "OX------XO" + "-" * 27 + " X"],
         "bridge": [DEAL],
     }
-    for spec in GAMES:
+    for spec in played:
         game = loaded(spec)
 
         def read_moves(text, states=states[spec]):
@@ -98,12 +114,13 @@ def kinds_of_games():
                     State(state.game, state.array.copy()).play(text)
                 except KibitzError as error:
                     refused.append(error)
-            if len(refused) == len(states):
-                raise refused[0]
+            wrong = [error for error in refused if trouble_of(str(error))]
+            if wrong or len(refused) == len(states):
+                raise (wrong or refused)[0]
 
         moves = [text for state in states[spec] for text in state.move_texts()[:20]]
         words = tuple(moves[:30])
-        share = 1 / len(GAMES)
+        share = 1 / len(played)
         samples = positions[spec] + own.get(spec, [])
         yield Kind(
             f"positions of {spec}",
@@ -175,6 +192,43 @@ def read_notes(text):
 def read_tree(text):
     found = trees.read(text)
     assert len(found.names) == len(found.game.targets)
+
+
+def read_tree_moves(text):
+    """A move and a position of a tree that somebody has written."""
+    refused = []
+    for attempt in (
+        lambda: State(trees.read(TREE).game).play(text),
+        lambda: read_position(trees.read(SEATS).game, text),
+        lambda: solver.subject("two-plies", text or "0"),
+    ):
+        try:
+            attempt()
+        except KibitzError as error:
+            refused.append(error)
+    wrong = [error for error in refused if trouble_of(str(error))]
+    if wrong or len(refused) == 3:
+        raise (wrong or refused)[0]
+
+
+def look_at(files):
+    """What `--trust` does with the files that data name, but for letting them run."""
+    for file in files:
+        trust.digest(file)
+
+
+def read_trusted_experiment(text):
+    description.read(text, "x.toml", "x", Path("/nowhere"), look_at)
+
+
+def read_counters(text):
+    """Counters that say this of themselves, in the form that NumPy gives them."""
+    content = io.BytesIO()
+    about = np.array(text.encode("utf-8", "replace").decode())
+    np.savez(content, about=about, counts=np.ones((1, 2, 2), int), dealt=np.ones((1, 3), int))
+    found = counters.read(content.getvalue(), "x.npz")
+    found.to_dict()
+    found.chances(10)
 
 
 def kinds_of_texts():
@@ -290,7 +344,40 @@ def kinds_of_texts():
         "bids_made",
         "points",
     )
-    yield Kind("experiments", lambda text: description.read(text, "x.toml", "x"), [TOML], toml, share=0.5)
+    tomls = [TOML, TOML_IN_FULL]
+    yield Kind("experiments", lambda text: description.read(text, "x.toml", "x"), tomls, toml, share=0.5)
+    yield Kind(
+        "experiments with --trust", read_trusted_experiment, tomls, (*toml, "x.py", "x.npz"), share=0.5
+    )
+    whose = ("mini-tichu", "random", "learned", "seen", "step", "rounds", "situations")
+    yield Kind("counters", read_counters, [json.dumps(COUNTERS)], whose, is_json=True, largest=5_000)
+    yield Kind(
+        "names of counters",
+        lambda text: counters.find(loaded("mini-tichu"), text),
+        ["castelein-mc"],
+        ("x.npz", "-", "../", "castelein"),
+        largest=5_000,
+        share=0.3,
+    )
+    yield Kind(
+        "durations",
+        lambda text: (_seconds(text), parse_time(text)),
+        list(DURATIONS),
+        ("ms", "s", "min", "."),
+        share=0.3,
+    )
+    branches = ("0", "1", "left", "0: ", "7: ")
+    yield Kind("moves of trees", read_tree_moves, ["0", "0: 0", "1"], branches, share=0.3)
+    if OF_OPENSPIEL:
+        inside = ("(", ")", "=", ",", "players", "game", "filename", "num_repetitions", "kuhn_poker", "chess")
+        yield Kind(
+            "games of OpenSpiel",
+            lambda text: games.load_known(f"openspiel:{text}"),
+            list(OPENSPIEL),
+            inside,
+            largest=5_000,
+            share=0.5,
+        )
     yield Kind("lines", read_line, lines, (*bridge, *lin, "briskola", "7: "), share=0.7)
     yield Kind(
         "lines as JSON",
@@ -430,6 +517,8 @@ def test_samples_are_read(kinds):
     ("name", "number"), [(name, i) for name in ONCE_WRONG for i in range(len(ONCE_WRONG[name]))]
 )
 def test_what_was_wrong_once_is_read_or_refused(name, number, kinds):
+    if name == "games of OpenSpiel" and not OF_OPENSPIEL:
+        pytest.skip("OpenSpiel is not installed")
     count = Fuzzer(0).attempt(kinds[name], ONCE_WRONG[name][number])
     assert not count.faults, fault_of(count)
 

@@ -506,11 +506,8 @@ def solve(
         _solve_bridge(game, position, as_json)
         return
     from kibitz.search import solver
-    from kibitz.specs import parse_duration
 
-    seconds = parse_duration(time) if time else math.inf
-    if seconds is None:
-        raise BadOption(f"--time {time} cannot be used: it is a time such as 200ms, 1.5s or 1m")
+    seconds = _seconds(time) if time else math.inf
     story = _story()
     wanted = solver.subject(game, position, is_open)
     changes = {"quiet": quiet, "decided": decided or math.inf, "keep": keep, "keep_from": keep_from}
@@ -528,6 +525,14 @@ def solve(
     _table(*solver.table(wanted, found))
     if not all(each.is_finished for each in found.values()):
         print(f"– is not finished after {most:,} positions; give a --depth, a --time, or more --nodes")
+
+
+def _seconds(time: str) -> float:
+    """The seconds that `--time` asks for."""
+    seconds = specs.parse_duration(time)
+    if seconds is None:
+        raise BadOption(f"--time {quoted(time)[1:-1]} cannot be used: it is a time such as 200ms, 1.5s or 1m")
+    return seconds
 
 
 def _solve_bridge(game: str, position: str, as_json: bool) -> None:

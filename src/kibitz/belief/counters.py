@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz import specs, trust
-from kibitz.errors import BadOption, InputError, Unsupported, Unwritable
+from kibitz.errors import BadOption, InputError, Unsupported, Unwritable, quoted
 from kibitz.reading import file_bytes
 
 STEP = 1000
@@ -64,8 +64,8 @@ class Counters:
         steps = -(-lessons // self.step) if lessons else len(self.counts)
         if lessons > self.rounds or (lessons % self.step and lessons != self.rounds):
             raise BadOption(
-                f"'lessons={lessons}' cannot be used: the counters of {self.agent} were learned from "
-                f"{self.rounds} games in steps of {self.step}; 0: all"
+                f"'lessons={lessons}' cannot be used: the counters of {quoted(self.agent)[1:-1]} were "
+                f"learned from {self.rounds} games in steps of {self.step}; 0: all"
             )
         return chances_of(self.counts[:steps].sum(axis=0))
 
@@ -152,13 +152,19 @@ def _small(counts: NDArray[np.int64]) -> NDArray[Any]:
 
 def load(path: Path) -> Counters:
     """The counters of a file."""
-    content = io.BytesIO(file_bytes(path, "`kibitz learn` makes one"))
+    return read(file_bytes(path, "`kibitz learn` makes one"), path.name)
+
+
+def read(content: bytes, where: str) -> Counters:
+    """The counters that a file, called `where` in messages, holds."""
     try:
-        with np.load(content, allow_pickle=False) as file:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
             about, counts, dealt = json.loads(str(file["about"])), file["counts"], file["dealt"]
         if not {counts.dtype.kind, dealt.dtype.kind} <= {"i", "u"}:
             raise ValueError("counts are whole numbers")
         found = Counters(**about, counts=counts.astype(np.int64), dealt=dealt.astype(np.int64))
+        if not (isinstance(found.game, str) and isinstance(found.agent, str)):
+            raise ValueError("the game and the agent are texts")
         if not all(map(_is_number, (found.seed, found.situations, found.rounds, found.step - 1))):
             raise ValueError("a number is none, or below 0")
         steps = -(-found.rounds // found.step)
@@ -168,7 +174,8 @@ def load(path: Path) -> Counters:
             raise ValueError("a count is below 0")
         return found
     except _UNREADABLE as error:
-        raise InputError(f"{path} holds no counters of `kibitz learn`: {error}") from None
+        reason = quoted(str(error), 200)[1:-1]
+        raise InputError(f"{quoted(where)[1:-1]} holds no counters of `kibitz learn`: {reason}") from None
 
 
 _UNREADABLE = (
@@ -185,24 +192,27 @@ def _is_number(value: Any) -> bool:
 def find(game: Any, learned: str) -> Counters:
     """The counters in a file, or those that lie beside the rules of a game under the name of an agent."""
     if specs.is_file(learned):
-        trust.must_be_allowed(learned)
-        found = load(Path(learned))
-    elif not re.fullmatch(r"[\w-]+", learned):
-        raise BadOption(f"learned={learned} is neither the name of an agent nor a file FILE.npz")
+        texts = trust.must_be_allowed(learned)
+        if not texts:
+            raise InputError(f"there is no file {quoted(Path(learned).name)[1:-1]}; `kibitz learn` makes one")
+        (content,) = texts.values()
+        found = read(content, Path(learned).name)
+    elif not re.fullmatch(r"[\w-]{1,100}", learned):
+        raise BadOption(f"{quoted(f'learned={learned}')} is neither the name of an agent nor a file FILE.npz")
     else:
         beside = Path(str(sys.modules[type(game).__module__].__file__)).parent / "counters"
         path = beside / f"{learned}.npz"
         if not path.is_file():
             there = ", ".join(sorted(file.stem for file in beside.glob("*.npz"))) or "none"
             raise Unsupported(
-                f"no counters of {learned} come with {type(game).__name__}; there are those of: {there}. "
-                f"Choose one of them with learned=NAME, or make a file with `kibitz learn` and give "
-                f"learned=FILE.npz"
+                f"no counters of {quoted(learned)[1:-1]} come with {type(game).__name__}; there are those "
+                f"of: {there}. Choose one of them with learned=NAME, or make a file with `kibitz learn` "
+                f"and give learned=FILE.npz"
             )
         found = load(path)
     if found.situations != game.situations:
         raise Unsupported(
-            f"the counters of {found.agent} are for {found.game} and its {found.situations} situations; "
-            f"{type(game).__name__} has {game.situations}"
+            f"the counters of {quoted(found.agent)[1:-1]} are for {quoted(found.game)[1:-1]} and its "
+            f"{found.situations} situations; {type(game).__name__} has {game.situations}"
         )
     return found

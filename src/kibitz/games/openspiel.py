@@ -103,7 +103,7 @@ def native_game(text: str) -> Any:
     try:
         with hushed():
             return library.load_game_as_turn_based(text)
-    except (library.SpielError, LookupError, ValueError) as error:
+    except (library.SpielError, LookupError, ValueError, TypeError) as error:
         wanted = ", ".join(kinds[name].parameter_specification) or "none"
         reason = quoted((str(error).strip().splitlines() or [type(error).__name__])[0], 300)[1:-1]
         raise BadOption(
