@@ -105,7 +105,7 @@ def native_game(text: str) -> Any:
             return library.load_game_as_turn_based(text)
     except (library.SpielError, LookupError, ValueError, TypeError) as error:
         wanted = ", ".join(kinds[name].parameter_specification) or "none"
-        reason = quoted((str(error).strip().splitlines() or [type(error).__name__])[0], 300)[1:-1]
+        reason = quoted((str(error).strip().splitlines() or [type(error).__name__])[0], 120)[1:-1]
         raise BadOption(
             f"OpenSpiel cannot load {quoted(text)} ({reason}); its parameters: {wanted}"
         ) from None
