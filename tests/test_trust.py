@@ -534,6 +534,22 @@ def test_all_files_of_an_experiment_are_listed(spy, tmp_path):
     assert not spy.has_run()
 
 
+def test_a_report_lists_the_counters_of_an_experiment(spy, tmp_path):
+    shutil.copy(next(Path(games.__file__).parent.glob("mini_tichu/counters/*.npz")), tmp_path / "mine.npz")
+    (tmp_path / "e.toml").write_text(
+        'game = "mini-tichu"\ngames = 2\n[match.a]\nagents = ["random"]\n[[learned]]\nagent = "mine.npz"\n'
+    )
+    words = ("--store", "h.db", "--jobs", 1, "--trust")
+    made = call("experiment", "run", "e.toml", *words, folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    trust._allowed.clear()
+    without = call("report", "h.db", "--json", folder=tmp_path)
+    assert "mine.npz' is a file, and files that are named by data are not run" in without.stderr
+    told = call("report", "h.db", "--json", "--trust", folder=tmp_path)
+    assert "--trust: mine.npz (sha256 " in told.stderr
+    assert [each["name"] for each in json.loads(told.stdout)["experiments"]] == ["e"]
+
+
 def test_a_name_without_values_is_an_error_with_trust_too(tmp_path):
     text = 'name = "e"\ngame = "briskola"\n[match.a]\nagents = ["flat:{n}", "random"]\n'
     with pytest.raises(KibitzError, match="n has no values"):

@@ -1047,7 +1047,7 @@ def report_store(
         _must_be_writable(page)
     with _open_to_read(store or default_store()) as opened:
         if trust:
-            _allow(opened.files())
+            _allow(experiments.files_in(opened))
         results = experiments.results(opened, experiment or [], _warn)
         if not results:
             _warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.resources import files
@@ -116,12 +117,21 @@ def results(
     return found
 
 
-def noted(store: Store, name: str) -> tuple[Experiment, Run]:
-    """An experiment of a store, and how it was run."""
+def files_in(store: Store) -> trust.Recorded:
+    """The files that matches and experiments of a store name; of those that played, digests are recorded."""
+    found = store.files()
+    for name in store.experiments(left_out=lambda _: None):
+        with suppress(KibitzError):  # it cannot be read before they are allowed, or not at all
+            noted(store, name, lambda files: found.update({**files, **found}))
+    return found
+
+
+def noted(store: Store, name: str, allow: trust.Allow | None = None) -> tuple[Experiment, Run]:
+    """An experiment of a store, and how it was run; `allow` is asked about the files that it names."""
     text, told, row = store.experiment(name)
     how = Run.of(told, row)
     folder = Path(how.folder) if how.folder else None
-    return replace(read(text, name, name, folder), is_quick=how.quick), how
+    return replace(read(text, name, name, folder, allow), is_quick=how.quick), how
 
 
 @dataclass(frozen=True)
@@ -188,6 +198,7 @@ __all__ = [
     "Row",
     "Run",
     "dry_run",
+    "files_in",
     "games_of_other_code",
     "next_steps",
     "noted",
