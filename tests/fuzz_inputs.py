@@ -288,6 +288,7 @@ ONCE_WRONG = {
         "chess(\ud800)",
         "oh_hell(players=\u202e)",
         "efg_game(filename=\n)",
+        "oh_hell,p" + "\u200b" * 3000,
     ),
     "names of counters": ("\x1b[31m", "castelein-mc\n", "x\u202e.npz", "m" * 400),
     "counters": (
@@ -329,6 +330,10 @@ ONCE_WRONG = {
         TOML.replace("above = 0.5", "above = 1" + "0" * 400),
         TOML.replace('name = "first"', f'name = "{"x" * 5000}"'),
         TOML.replace("published = [0.5, 0.6]", "published = 1" + "0" * 400),
+        *(before + ("x." * 25_000) + after for before in (TOML, "") for after in ("y = 1", "y]")),
+        "[" + '"é " . ' * 9_000 + "y]",
+        "x = {" + "'a'." * 14_000 + "y = 1}",
+        *(sign * 60_000 for sign in ("a", '"', "'", "a ", "a.", "a\t")),
         TOML.replace('"random", "rule-based", "flat:20"', ", ".join(f'"flat:{i}"' for i in range(1, 3000))),
     ),
     "notes on hands": (f"N: hcp {BIG}", "N: hcp 15-\u202e", "N: hcp 15-\n7"),

@@ -335,6 +335,8 @@ def read(
     A game's file that is not given from the root is looked for in `folder`. Files are not run unless a person
     has allowed them (`kibitz.trust`); `allow` is asked before they are needed.
     """
+    if _ENDLESS_KEY.search(text):  # `tomllib` takes time by the square of its parts
+        raise ParseError(f"{where} is no TOML of an experiment: a key has more than 100 parts")
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -386,6 +388,9 @@ def read(
         allow(dict.fromkeys(_files_in(experiment), frozenset()))
     _check(experiment, where)
     return experiment
+
+
+_ENDLESS_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 
 
 def _files_in(experiment: Experiment) -> list[str]:
