@@ -290,7 +290,7 @@ def test_moves_are_told_in_openspiels_words(pyspiel):
     state.play("e4")
     assert "e4" not in state.move_texts()
     for word in ("e4", "castles"):
-        with pytest.raises(ParseError, match="no move here"):
+        with pytest.raises(ParseError, match="not a move here"):
             state.play(word)
     advice = make_agent("openspiel-mcts:2", game).advise(state.view(), 0)
     assert {row.text for row in advice.rows} == set(state.move_texts())
