@@ -361,6 +361,38 @@ def test_code_that_others_can_change_is_not_run(what, code, monkeypatch, capsys)
     assert "KIBITZ_CACHE_DIR" in told
 
 
+def _anybodys(file):
+    file.chmod(0o666)
+
+
+def _nobodys(file):
+    os.chown(file, 65534, -1)
+
+
+def _link(file):
+    elsewhere = file.with_name("elsewhere")
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+
+
+@owners
+@pytest.mark.parametrize("change", [_anybodys, _nobodys, _link])
+def test_a_file_that_somebody_else_could_write_is_not_run(change, code):
+    """Its folder was open for a while, and is closed now."""
+    if change is _nobodys and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    kept = kernel.Kept(("kibitz.rng",), "about")
+    file = kept.file("()")
+    cache.write(file, pickle.dumps(Planted(str(code / "ran"))))
+    assert file.stat().st_mode & 0o777 == 0o600
+    change(file)
+    assert kept.load_overload("()", mock.Mock()) is None
+    assert not (code / "ran").exists()
+    cache.write(file, pickle.dumps(Planted(str(code / "ran"))))  # it is made anew
+    kept.load_overload("()", mock.Mock())
+    assert (code / "ran").exists()
+
+
 class Planted:
     """What leaves a trace when it is unpickled."""
 

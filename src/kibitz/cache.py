@@ -62,7 +62,7 @@ def _can_be_used(folder: Path) -> bool:
             return True
         _say_once(
             f"other users can change {root()}, so no compiled code is taken from it, and none is kept; set "
-            f"KIBITZ_CACHE_DIR to a folder of your own"
+            f"KIBITZ_CACHE_DIR to a folder of your own, or delete this one"
         )
     except OSError as error:
         _say_once(
@@ -160,9 +160,16 @@ def size() -> int:
 
 
 def read(file: Path) -> bytes | None:
-    """What `write` has put into a file; None if there is none, or if it is not as it was written."""
+    """What `write` has put into a file; None if there is none, or if it is not as it was written.
+
+    A file that somebody else owns, or could write, is as good as none: its folder may have been open to all.
+    """
     try:
-        whole = file.read_bytes()
+        with open(file, "rb", opener=_open_ours) as opened:
+            whole = opened.read()
+    except PermissionError:
+        discard(file)
+        return None
     except OSError:
         return None
     digest, content = whole[:_DIGEST_BYTES], whole[_DIGEST_BYTES:]
@@ -172,10 +179,21 @@ def read(file: Path) -> bytes | None:
     return None
 
 
+def _open_ours(path: str, flags: int) -> int:
+    """Open a file of this user's that nobody else can write, and that is no link; else `PermissionError`."""
+    number = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    status = os.fstat(number)
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or _others_write(status)):
+        os.close(number)
+        raise PermissionError
+    return number
+
+
 def write(file: Path, content: bytes) -> None:
     """Keep a content; another process may be doing the same. On a full disk nothing is kept."""
     unfinished = file.with_suffix(f".{os.getpid()}")
     try:
+        unfinished.touch(mode=0o600)
         unfinished.write_bytes(hashlib.sha256(content).digest() + content)
         unfinished.replace(file)
     except OSError:
