@@ -1,14 +1,17 @@
 """Bridge on the command line: solve, advise with a board, convert."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 from kibitz.games.bridge.board import Board, Fault
 from kibitz.games.bridge.files import read_pbn, write_lin
 from kibitz.games.bridge.lin import each_lin
 from kibitz.games.bridge.pbn import each_pbn
-from tests.test_cli import call
+from kibitz.games.bridge.text import result_text
+from tests.test_cli import call, run
 
 BOARD = """
 [Board "7"]
@@ -175,3 +178,63 @@ def test_an_ending_whose_leader_is_known(tmp_path):
     path.write_text('[Deal "N:AK..A. Q.J.K. JT.Q.. .AK.Q."]\n[Contract "NT"]\n[Play "N"]\n')
     (told,) = json.loads(call("solve", "bridge", str(path), "--json").stdout)["boards"]
     assert told["cards"] == {"to_play": "north", "tricks": {"KS": 3, "AS": 3, "AD": 3}}
+
+
+# --- at the prompt ---------------------------------------------------------------------------------
+
+
+def _played(*words, answers=40):
+    return run(
+        "play",
+        "bridge",
+        "--seed",
+        "4",
+        "--agent",
+        "random",
+        "--hint",
+        "random",
+        *words,
+        input=answers * "1\n",
+    )
+
+
+def test_a_person_plays_the_contract_and_is_told_what_came_of_it():
+    done = _played()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("You are south; north is random, east is random, west is random.")
+    assert "takes the trick." in done.stdout
+    assert "point" not in done.stdout
+    last = done.stdout.strip().splitlines()[-1]
+    found = re.fullmatch(r"3 notrump by south, (\d+) tricks?: (.*), north-south score ([+-]\d+)", last)
+    made = int(found[1])
+    assert (int(found[3]) < 0) == (made < 9) == found[2].endswith("down")
+    picture = done.stdout[done.stdout.rindex("3 notrump by south\n") :]
+    cards = [
+        word for line in picture.splitlines() for word in line.split() if re.fullmatch("[2-9TJQKA]", word)
+    ]
+    assert len(cards) >= 52 - 4  # the deal as it was (S, H, D and C in the margins are no ranks)
+
+
+@pytest.mark.parametrize(("seat", "name"), [("west", "west"), ("EAST", "east"), ("0", "north")])
+def test_seats_have_names(seat, name):
+    assert _played("--seat", seat).stdout.startswith(f"You are {name}; ")
+
+
+def test_a_seat_that_is_none():
+    done = _played("--seat", "up")
+    assert done.returncode == 2
+    assert "there is no seat 'up'; the seats are north, east, south, west, or 0 to 3" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("made", "level", "doubled", "says"),
+    [
+        (9, 3, 0, "3 notrump by south, 9 tricks: made, north-south score +400"),
+        (11, 3, 0, "3 notrump by south, 11 tricks: made with 2 overtricks, north-south score +460"),
+        (1, 1, 1, "1 notrump by south, doubled, 1 trick: 6 down, north-south score -1400"),
+    ],
+)
+def test_results_in_words(made, level, doubled, says):
+    view = {"level": level, "strain": 4, "declarer": 2, "doubled": doubled, "vulnerable": 0}
+    record = np.rec.array([tuple(view.values())], names=list(view))[0]
+    assert result_text(record, made) == says

@@ -218,7 +218,7 @@ TWO = ("briskola", "rule-based", "random")
         (("solve", "othello", "0", "--depth", "9" * 30), 2, "--depth"),
         (("bench", "--seconds", "inf"), 2, "--seconds"),
         (("match", *TWO, "--games", "9" * 30), 2, "--games"),
-        (("play", "briskola", "--seat", "2"), 2, "seats 0 to 1"),
+        (("play", "briskola", "--seat", "2"), 2, "the seats are 0 to 1"),
         (("reproduce", "karamatik"), 2, "did you mean 'karamatic'"),
         (("reproduce", "--scale", "0"), 2, "above 0"),
         (("reproduce", "--scale", "nan"), 2, "above 0"),

@@ -223,7 +223,10 @@ def agents(
 @app.command()
 def play(
     game: GameArgument = "briskola",
-    seat: Annotated[int, typer.Option(min=0, help="Your seat.")] = 0,
+    seat: Annotated[
+        str | None,
+        typer.Option(help="Your seat, by number or name (default: the first; in bridge, declarer's)."),
+    ] = None,
     agent: Annotated[list[str] | None, typer.Option(help="Agent in another seat (repeatable).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Number of the deal (default: a new one).")] = None,
     hint: Annotated[
@@ -242,11 +245,22 @@ def play(
 
     _story()
     loaded = room.load(game)
-    if seat >= loaded.seats:
-        raise BadOption(f"there is no seat {seat}; {game} has seats 0 to {loaded.seats - 1}")
     best = "expert" if loaded.expert else "ismcts:5000"
     number = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    terminal.play(loaded, seat, agent or [best], number, hint or best)
+    terminal.play(loaded, _seat_of(loaded, seat), agent or [best], number, hint or best)
+
+
+def _seat_of(game: Any, given: str | None) -> int | None:
+    """The seat that a person means."""
+    if given is None:
+        return None
+    names = [game.seat_name(seat) for seat in range(game.seats)]
+    known = {name.lower(): seat for seat, name in enumerate(names)}
+    known |= {str(seat): seat for seat in range(game.seats)}
+    if given.strip().lower() not in known:
+        own = "" if "seat_name" in game.defaulted else f"{', '.join(names)}, or "
+        raise BadOption(f"there is no seat {quoted(given)}; the seats are {own}0 to {game.seats - 1}")
+    return known[given.strip().lower()]
 
 
 @app.command()

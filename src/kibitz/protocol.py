@@ -238,6 +238,15 @@ class Game(Protocol):
     def note(self, state: Any, text: str) -> None:
         """Note in a position what is known beside the cards, as people write it."""
 
+    def seat_name(self, seat: int) -> str:
+        """What people call a seat, such as "north"."""
+
+    def usual_seat(self, state: Any) -> int:
+        """The seat that a person takes who names none: one with something to decide."""
+
+    def describe_result(self, state: Any, seat: int) -> str:
+        """What came of a finished game, as players of it say; "" where points and a winner say it all."""
+
     def picture(self, view: Any, seat: int) -> str:
         """The position as `seat` sees it, for a terminal."""
 
@@ -447,6 +456,21 @@ def note(game, state, text):
     raise Unsupported(f"in {type(game).__name__} nothing is known beside the cards; leave {quoted(text)} out")
 
 
+def seat_name(game, seat):
+    """Its number."""
+    return f"seat {seat}"
+
+
+def usual_seat(game, state):
+    """The first one."""
+    return 0
+
+
+def describe_result(game, state, seat):
+    """Points and a winner say it all."""
+    return ""
+
+
 def picture(game, view, seat):
     """The fields of the record, one a line."""
     return "\n".join(f"{name:>12}  {view[name]}" for name in view.dtype.names)
@@ -487,6 +511,7 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             validate,
         ),
         *(exact_values, move_text, text_at, tell, parse_move, parse_position, note, picture, inventory),
+        *(seat_name, usual_seat, describe_result),
     )
 }
 

@@ -88,17 +88,19 @@ class Story:
 
 def play(
     game: Any,
-    seat: int,
+    seat: int | None,
     opponents: Sequence[str],
     seed: int,
     hint: str,
     ask: Callable[[str], str] = input,
     say: Callable[[str], None] = print,
 ) -> list[float] | None:
-    """One game of a person at `seat` against agents; the score, or None if the person left.
+    """One game of a person against agents; the score, or None if the person left.
 
-    The person sees what the seat may see, and so do the agents at theirs.
+    Without a `seat` the person has the usual one of the game. Everybody sees what their seat may see.
     """
+    state, chances = position.deal(game, seed), 1
+    seat = game.usual_seat(state.record) if seat is None else seat
     agents: dict[int, Agent] = {}
     others = [other for other in range(game.seats) if other != seat]
     for number, other in enumerate(others):
@@ -109,9 +111,8 @@ def play(
         raise BadOption(f"{len(opponents)} agents are too many for {seats}; give at most {len(others)}")
     adviser = make_agent(hint, game)
     adviser.start(game, seat)
-    state, chances = position.deal(game, seed), 1
-    names = ", ".join(f"seat {other} is {agent.spec}" for other, agent in agents.items())
-    say(f"You have seat {seat}; {names}. Deal {seed}. '?' lists what you can type.\n")
+    names = ", ".join(f"{game.seat_name(other)} is {agent.spec}" for other, agent in agents.items())
+    say(f"You are {game.seat_name(seat)}; {names}. Deal {seed}. '?' lists what you can type.\n")
     ply = 0
     while not state.is_over:
         chances = position.deal_on(state, seed, chances)  # the next round
@@ -124,7 +125,7 @@ def play(
         else:
             agent = agents[state.mover]
             move = agent.choose(look(agent, state), derive(seed, 2, ply))
-            by = f"Seat {state.mover}"
+            by = _capital(game.seat_name(state.mover))
         told = game.tell(state.record, np.int64(move), seat)
         say(f"{by}: {told}." if told else f"{by} has decided in secret.")
         for other, agent in agents.items():
@@ -132,16 +133,22 @@ def play(
         before, tricks = state.returns(), _tricks(state)
         state.play(move)
         for taker in np.flatnonzero(_tricks(state) > tricks):
-            say("You take the trick." if taker == seat else f"Seat {taker} takes the trick.")
-        for line in _takings(game, seat, before, state.returns()):
-            say(line)
+            is_yours = taker == seat
+            say("You take the trick." if is_yours else f"{_capital(game.seat_name(taker))} takes the trick.")
+        if "describe_result" in game.defaulted:  # else points are not what players of the game count
+            for line in _takings(game, seat, before, state.returns()):
+                say(line)
         ply += 1
     score = state.returns()
     say("\n" + str(state.view(seat)) + "\n")
     for line in _counts(state, seat):
         say(line)
-    say(_outcome(game, seat, score))
+    say(game.describe_result(state.record, seat) or _outcome(game, seat, score))
     return score
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
 
 
 def _tricks(state: position.State) -> NDArray[np.int64]:
@@ -157,7 +164,11 @@ def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> l
     for side, other in reversed(sides.items()):
         if after[other] != before[other]:
             words = ("get", "gets") if after[other] > before[other] else ("lose", "loses")
-            who = f"You {words[0]}" if game.team(seat) == side else f"Seat {other} {words[1]}"
+            who = (
+                f"You {words[0]}"
+                if game.team(seat) == side
+                else f"{_capital(game.seat_name(other))} {words[1]}"
+            )
             points = abs(after[other] - before[other])
             lines.append(f"{who} {points:g} point{'' if points == 1 else 's'}.")
     return lines
@@ -169,7 +180,7 @@ def _counts(state: position.State, seat: int) -> list[str]:
     counts = np.zeros((game.seats, len(game.counted)))
     game.tally(state.record, counts)
     return [
-        f"{'You' if other == seat else f'Seat {other}'}: "
+        f"{'You' if other == seat else _capital(game.seat_name(other))}: "
         + ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in zip(game.counted, row, strict=True))
         for other, row in enumerate(counts)
         if game.counted

@@ -313,6 +313,17 @@ class Bridge(NamedTuple):
         """The card, which everybody sees."""
         return game.move_text(move)
 
+    def seat_name(game, seat):
+        return text.SEATS[seat]
+
+    def usual_seat(game, state):
+        """Declarer: dummy decides nothing, and whoever defends sees little of the plan."""
+        return int(state.declarer)
+
+    def describe_result(game, state, seat):
+        """The contract, the tricks and the score of duplicate bridge."""
+        return text.result_text(state, int(game.made(state, int(game.team(int(state.declarer))))))
+
     def parse_move(game, words):
         return text.CARDS.parse(words)
 

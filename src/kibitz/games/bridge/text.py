@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kibitz.cards import FRENCH, Deck
+from kibitz.games.bridge.score import duplicate_score
 from kibitz.games.tricks import held
+from kibitz.showing import numbered
 
 CARDS = Deck(
     FRENCH.suits,
@@ -37,6 +39,17 @@ def contract_text(view: Any) -> str:
     return f"{int(view['level'])} {strain} by {declarer}{doubled}{vulnerable}"
 
 
+def result_text(view: Any, made: int) -> str:
+    """What came of a contract: `3 notrump by south, 8 tricks: 1 down, north-south score -50`."""
+    over = made - 6 - int(view["level"])
+    came = (
+        "made" if over == 0 else f"made with {numbered(over, 'overtrick')}" if over > 0 else f"{-over} down"
+    )
+    side = ("north-south", "east-west")[int(view["declarer"]) % 2]
+    score = int(duplicate_score(view, made))
+    return f"{contract_text(view)}, {numbered(made, 'trick')}: {came}, {side} score {score:+}"
+
+
 def picture(game: Any, view: Any, seat: int) -> str:
     """The position as `seat` sees it: contract, tricks, the four hands around the table, the trick."""
     if view["phase"] == 0:
@@ -49,8 +62,9 @@ def picture(game: Any, view: Any, seat: int) -> str:
         names = ["you"] * (other == seat)
         names += ["dummy"] * (other == int(game.dummy(view)))
         title = SEATS[other] + (f" ({', '.join(names)})" if names else "")
-        cards = 0 if over else int(held(game, view, other))
-        hands.append([title, *hand_lines(int(view["hands"][other]), cards)])
+        cards = 13 if over else int(held(game, view, other))
+        hand = int(view["gone" if over else "hands"][other])  # in the end the deal as it was
+        hands.append([title, *hand_lines(hand, cards)])
     north, east, south, west = hands
     lines += [" " * _WIDTH + line for line in north]
     lines += [f"{left:<{2 * _WIDTH}}{right}".rstrip() for left, right in zip(west, east, strict=True)]
