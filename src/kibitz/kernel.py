@@ -510,12 +510,15 @@ class Kept:
         return self.folder / self.form.format(digest)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """A version, if it is there and whole."""
+        """A version, if it is there and whole.
+
+        Numba would first import the implementations of all that it can compile. Code that is compiled already
+        needs none of them, and that takes longer than all the rest.
+        """
         file = self.file(signature)
         content = cache.read(file) if file is not None else None
         if content is None:
             return None
-        context.refresh()
         try:
             return self.unpack(content, context)
         except Exception:  # whatever leads to it, the version is made anew
