@@ -38,8 +38,12 @@ class Limits:
     """For a client to take what it is sent."""
     pings_a_second: float = 5.0
     """Of one WebSocket; each of them is answered."""
+    frames_a_second: float = 40.0
+    """Pings, pongs and pieces of messages, of one WebSocket; twice the burst may come at once."""
 
     # --- Sizes ---
+    read_bytes: int = 1024
+    """Read from a connection at a time, then the others are served: parsing more would hold them up."""
     body_bytes: int = 64_000
     """Of the body of a request."""
     message_characters: int = 4096

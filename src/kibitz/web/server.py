@@ -83,16 +83,29 @@ class Gate:
             del count[client]
 
 
+def _read_in_small_pieces(transport: asyncio.BaseTransport, limits: Limits) -> None:
+    """All that was read at a time is parsed at a time, and meanwhile nobody else is served."""
+    transport.max_size = limits.read_bytes  # type: ignore[attr-defined]  # asyncio's own is 256 KiB
+
+
 class _Socket(WebSocketsSansIOProtocol):
-    """A WebSocket, whose pings are limited too: uvicorn answers each of them by itself."""
+    """A WebSocket, whose frames are limited: uvicorn itself answers pings and collects pieces of messages."""
 
     gate: Gate
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._pings = Bucket(self.gate.limits.pings_a_second, self.gate.limits.burst)
+        limits = self.gate.limits
+        self._pings = Bucket(limits.pings_a_second, limits.burst)
+        self._frames = Bucket(limits.frames_a_second, 2 * limits.burst)
         self._owner = client_of(self.client[0] if self.client else "")
         self.gate.upgrade(self._owner)
+
+    def handle_events(self) -> None:
+        if all(self._frames.take() for _ in self.conn.events):
+            super().handle_events()
+        else:
+            self.transport.abort()
 
     def handle_ping(self) -> None:
         if self._pings.take():
@@ -117,6 +130,7 @@ class _Requests(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        _read_in_small_pieces(transport, self.gate.limits)
         self._owner = client_of(self.client[0] if self.client else "")
         self._seen: Any = None
         self._since = time.monotonic()
@@ -253,6 +267,26 @@ def listen(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
+def configured(app: Any, limits: Limits, proxy: str = "") -> uvicorn.Config:
+    """The settings of uvicorn: our gate, our limits, and the proxies that may tell the clients' addresses."""
+    proxies = frozenset(client_of(address.strip()) for address in proxy.split(",") if address.strip())
+    gate = Gate(limits, max(1, min(limits.connections, _open_files() - _SPARE_FILES)), proxies)
+    return uvicorn.Config(
+        app,
+        http=type("Requests", (_Requests,), {"gate": gate}),
+        ws=type("Socket", (_Socket,), {"gate": gate}),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxy),
+        forwarded_allow_ips=proxy or None,
+        ws_max_size=4 * limits.study_characters,
+        ws_per_message_deflate=False,  # 258 bytes could become a message of 240 KB, thousands of times over
+        timeout_graceful_shutdown=2,
+        backlog=_ACCEPTED_AT_ONCE,
+    )
+
+
 def serve(
     folder: Path,
     host: str,
@@ -272,25 +306,10 @@ def serve(
     sockets = listen(host, port)
     own = host if re.fullmatch(r"[A-Za-z0-9.-]+", host) else "localhost"
     app = create_app(folder, limits, (own, *names), store, in_a_process)
-    proxies = frozenset(client_of(address.strip()) for address in proxy.split(",") if address.strip())
-    gate = Gate(limits, max(1, min(limits.connections, _open_files() - _SPARE_FILES)), proxies)
     _keep_a_log(limits)
     print(f"Kibitz {__version__}: the table is at http://{host}:{port}/ (Ctrl-C ends it)", file=sys.stderr)
     print(f"tables are kept in {folder}", file=sys.stderr)
-    config = uvicorn.Config(
-        app,
-        http=type("Requests", (_Requests,), {"gate": gate}),
-        ws=type("Socket", (_Socket,), {"gate": gate}),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(proxy),
-        forwarded_allow_ips=proxy or None,
-        ws_max_size=4 * limits.study_characters,
-        timeout_graceful_shutdown=2,
-        backlog=_ACCEPTED_AT_ONCE,
-    )
-    server = _Server(config)
+    server = _Server(configured(app, limits, proxy))
     if opens:
         server.when_ready = partial(
             _open_page, f"http://{'localhost' if host in _EVERYWHERE else host}:{port}/"
