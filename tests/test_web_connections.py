@@ -3,22 +3,35 @@
 import asyncio
 import base64
 import contextlib
+import json
 import os
 import socket
 import struct
 import time
 import zlib
 
+import httpx
 import pytest
 
 pytest.importorskip("fastapi")
 
-from kibitz.web import server
+from kibitz.errors import InputError
+from kibitz.web import hosting, messages, server
 from kibitz.web.app import create_app
 from kibitz.web.limits import Limits
-from tests.test_web_budgets import PATIENCE, is_closed, linux, megabytes, served
+from tests.test_web_budgets import (
+    PATIENCE,
+    TABLE,
+    TestClient,
+    WebSocketDisconnect,
+    is_closed,
+    linux,
+    megabytes,
+    served,
+)
 
 websockets = pytest.importorskip("websockets")
+LOCAL = "http://localhost"
 PING = '{"type":"ping"}'
 COMPRESSED = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits=12\r\n"
 
@@ -119,3 +132,159 @@ def test_many_tiny_pieces_do_not_hold_up_the_others(tmp_path, becomes):
             return longest
 
     assert asyncio.run(longest_step()) < 0.05
+
+
+# --- messages that take long ---
+
+STUDY = json.dumps({"type": "study", "game": "briskola", "start": {"position": "7"}, "moves": []})
+
+
+class Slow:
+    """Work that takes a while and finds nothing; it remembers when it began."""
+
+    def __init__(self):
+        self.began = []
+
+    def __call__(self, *_):
+        self.began.append(time.monotonic())
+        time.sleep(0.2)
+        raise InputError("nothing was found")
+
+    def begun_after(self, moment):
+        return sum(began > moment for began in self.began)
+
+
+@pytest.mark.parametrize("studies", [1, 3])
+def test_nothing_is_studied_for_those_who_have_gone(tmp_path, monkeypatch, studies):
+    slow = Slow()
+    monkeypatch.setattr(hosting, "Line", slow)
+
+    async def test():
+        async with serving(tmp_path) as port:
+            for _ in range(12):
+                client = await websockets.connect(f"ws://127.0.0.1:{port}/socket")
+                for _ in range(studies):
+                    await client.send(STUDY)
+                await asyncio.sleep(0.02)
+                client.transport.abort()
+            await asyncio.sleep(0.1)
+            gone = time.monotonic()
+            await asyncio.sleep(2.0)
+            assert slow.began
+            assert slow.begun_after(gone) == 0
+
+    asyncio.run(test())
+
+
+def test_nothing_is_read_for_those_who_have_gone(tmp_path, monkeypatch):
+    slow = Slow()
+    monkeypatch.setattr(messages, "lines_in", slow)
+    request = (
+        b"POST /api/lines HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b'Content-Length: 12\r\n\r\n{"text":"x"}'
+    )
+
+    async def test():
+        async with serving(tmp_path) as port:
+            for _ in range(12):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(request)
+                await asyncio.sleep(0.02)
+                writer.transport.abort()
+            await asyncio.sleep(0.1)
+            gone = time.monotonic()
+            await asyncio.sleep(2.0)
+            assert slow.began
+            assert slow.begun_after(gone) == 0
+
+    asyncio.run(test())
+
+
+def text_frame(message):
+    data = json.dumps(message).encode()
+    return bytes([0x81, 0x80 | len(data)]) + b"\0\0\0\0" + data
+
+
+def test_a_move_that_is_the_last_word_counts(tmp_path):
+    """The move, more messages, and the end of the connection arrive at the same moment."""
+
+    async def test():
+        async with serving(tmp_path) as port:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+                made = (await http.post("/api/tables", json=TABLE)).json()
+            address = f"ws://127.0.0.1:{port}/socket"
+            async with websockets.connect(address) as watcher, websockets.connect(address) as player:
+                await watcher.send(json.dumps({"type": "join", "token": made["watch"]}))
+                await player.send(json.dumps({"type": "join", "token": made["seats"]["0"]}))
+                position = json.loads([await player.recv() for _ in range(2)][1])["position"]
+                move = {"type": "play", "number": position["number"], "move": position["moves"][0]["move"]}
+                closing = b"\x88\x80\0\0\0\0"
+                player.transport.write(text_frame({"type": "ping"}) + text_frame(move) + closing)
+                async with asyncio.timeout(PATIENCE):
+                    while (await heard(watcher, "update"))["position"]["turn"] != 1:
+                        pass
+
+    asyncio.run(test())
+
+
+async def heard(connection, kind):
+    """The next message of a kind."""
+    while (message := json.loads(await connection.recv()))["type"] != kind:
+        pass
+    return message
+
+
+def test_many_long_messages_may_not_wait(tmp_path, monkeypatch):
+    """They are read while one before them is worked on, but they must not fill the memory."""
+    monkeypatch.setattr(hosting, "Line", Slow())
+
+    async def test():
+        async with (
+            serving(tmp_path) as port,
+            websockets.connect(f"ws://127.0.0.1:{port}/socket") as client,
+        ):
+            for _ in range(4):
+                await client.send(STUDY.ljust(50_000))
+            with pytest.raises(websockets.ConnectionClosed):
+                await asyncio.wait_for(heard(client, "line"), PATIENCE)
+            assert client.close_reason == "too many messages"
+
+    asyncio.run(test())
+
+
+def test_who_only_pings_is_sent_away(tmp_path):
+    """Every message gave it as much time again."""
+
+    def ping_again_and_again(connection):
+        for _ in range(100):
+            connection.send_text(PING)
+            connection.receive_json()
+            time.sleep(0.05)
+
+    with (
+        TestClient(create_app(tmp_path, Limits(first_message_seconds=0.5)), base_url=LOCAL) as client,
+        client.websocket_connect("ws://localhost/socket") as connection,
+    ):
+        with pytest.raises(WebSocketDisconnect) as ended:
+            ping_again_and_again(connection)
+        assert ended.value.reason == "nothing was asked for"
+
+
+def test_a_failure_in_the_worker_ends_no_connection(tmp_path, monkeypatch, caplog):
+    def fail(*_):
+        raise RuntimeError("in the worker process: a fault")
+
+    monkeypatch.setattr(hosting, "Line", fail)
+    with (
+        TestClient(create_app(tmp_path), base_url=LOCAL) as client,
+        client.websocket_connect("ws://localhost/socket") as connection,
+    ):
+        connection.send_text(STUDY)
+        assert connection.receive_json() == {
+            "type": "refused",
+            "code": "Failed",
+            "message": "this has failed here",
+        }
+        connection.send_text(PING)
+        assert connection.receive_json() == {"type": "pong"}
+    assert "a message cannot be answered" in caplog.text

@@ -13,7 +13,7 @@ import logging
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from kibitz.errors import KibitzError
 from kibitz.web import laboratory, messages
 from kibitz.web.hosting import Connection, Host, refusal
 from kibitz.web.limits import Bucket, Buckets, Limits, client_of
-from kibitz.web.tables import Chair, Tables
+from kibitz.web.tables import Chair, NewTable, Tables
 from kibitz.web.worker import Worker, WorkerLost
 
 _log = logging.getLogger(__name__)
@@ -205,8 +205,7 @@ def create_app(
     ) -> _Result:
         """What `work` returns, when it is the client's turn."""
         thinker, client = app.state.host.thinker, _client(request.scope)
-        found: _Result = await thinker.aside(client, work, *given, seconds=seconds)
-        return found
+        return await _while_there(request, thinker.aside(client, work, *given, seconds=seconds))
 
     async def evaluated(request: Request, work: Callable[..., _Result], *given: Any) -> _Result:
         """What the laboratory shows of the store."""
@@ -227,9 +226,8 @@ def create_app(
         chairs = [Chair(_plain_name(seat.name), seat.agent) for seat in wanted.seats]
         seed = None if wanted.seed is None else int(wanted.seed)
         start = None if wanted.start is None else messages.start_of(wanted.start)
-        new = await app.state.host.open_table(
-            client, wanted.game, chairs, seed, start, wanted.moves, wanted.undo
-        )
+        given = (client, wanted.game, chairs, seed, start, wanted.moves, wanted.undo)
+        new: NewTable = await _while_there(request, app.state.host.open_table(*given))
         seats = {str(seat): token for seat, token in new.seats.items()}
         return _json(messages.TableMade(table=new.table.name, seats=seats, watch=new.watch), 201)
 
@@ -241,7 +239,8 @@ def create_app(
     @app.post("/api/tables/mine")
     async def own_tables(request: Request) -> list[dict[str, Any]]:
         kept = await _body(request, messages.TokensKept)
-        shown = await app.state.host.tables_of(_client(request.scope), kept.tokens)
+        listing = app.state.host.tables_of(_client(request.scope), kept.tokens)
+        shown: list[messages.TableShown] = await _while_there(request, listing)
         return [each.model_dump() for each in shown]
 
     @app.get("/api/experiments")
@@ -272,10 +271,15 @@ def create_app(
     async def socket(websocket: WebSocket) -> None:
         await websocket.accept()
         connection = Connection(limits, _client(websocket.scope))
+        inbox = _Inbox()
         writer = asyncio.create_task(_write(websocket, connection, limits))
-        reader = asyncio.create_task(_read(websocket, connection, app.state.host, limits))
+        reader = asyncio.create_task(_read(websocket, connection, inbox, limits))
+        doing = asyncio.create_task(_do(connection, inbox, app.state.host, limits))
         try:
-            done, _ = await asyncio.wait((writer, reader), return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((writer, reader, doing), return_when=asyncio.FIRST_COMPLETED)
+            doing.cancel()
+            await asyncio.wait((doing,))
+            await _finish(connection, inbox, app.state.host)
             code, reason = done.pop().result()
             if code:
                 await asyncio.wait_for(websocket.close(code, reason), limits.send_seconds)
@@ -283,8 +287,8 @@ def create_app(
             pass  # it does not read, or is gone
         finally:
             connection.leave()
-            reader.cancel()
-            writer.cancel()
+            for task in (writer, reader, doing):
+                task.cancel()
 
     @app.get("/")
     @app.get(_VIEWER)
@@ -295,26 +299,69 @@ def create_app(
     return app
 
 
-async def _read(websocket: WebSocket, connection: Connection, host: Host, limits: Limits) -> tuple[int, str]:
+class _Inbox:
+    """Messages that wait until those before them are done."""
+
+    def __init__(self) -> None:
+        self._texts: asyncio.Queue[str] = asyncio.Queue()
+        self.characters = 0
+
+    def put(self, text: str) -> None:
+        self._texts.put_nowait(text)
+        self.characters += len(text)
+
+    async def take(self) -> str:
+        """The first message, as soon as there is one."""
+        text = await self._texts.get()
+        self.characters -= len(text)
+        return text
+
+    def __bool__(self) -> bool:
+        return not self._texts.empty()
+
+
+async def _read(
+    websocket: WebSocket, connection: Connection, inbox: _Inbox, limits: Limits
+) -> tuple[int, str]:
     """Take messages until the connection ends, or until it does what nobody does who means well.
 
-    The code and the reason with which to close it; 0, if the other side has.
+    The code and the reason with which to close it; 0, if the other side has. It goes on while messages are
+    worked on, or the end would be noticed only after the work that nobody wants any more.
     """
     bucket = Bucket(limits.messages_a_second, limits.burst)
     while True:
-        seconds = limits.idle_seconds if connection.has_begun else limits.first_message_seconds
-        try:
-            message = await asyncio.wait_for(websocket.receive(), seconds)
-        except TimeoutError:
-            return _TRY_AGAIN, "nothing was asked for"
+        message = await websocket.receive()
         if message["type"] == "websocket.disconnect":
             return 0, ""
-        text = message.get("text")
-        if not bucket.take():
+        text = message.get("text") or ""  # bytes are no message of the protocol
+        if not bucket.take() or inbox.characters + len(text) > limits.unread_characters:
             return _POLICY_VIOLATION, "too many messages"
-        if text is not None and len(text) > connection.largest:
+        if len(text) > connection.largest:
             return _TOO_BIG, "too long a message"
-        await host.receive(connection, "" if text is None else text)  # bytes are no message of the protocol
+        inbox.put(text)
+
+
+async def _do(connection: Connection, inbox: _Inbox, host: Host, limits: Limits) -> tuple[int, str]:
+    """Do what messages ask for, one after the other, until nothing is asked for any more."""
+    clock = asyncio.get_running_loop().time
+    begins_by, has_begun = clock() + limits.first_message_seconds, False
+    while True:
+        has_begun = has_begun or connection.has_begun
+        try:
+            async with asyncio.timeout_at(clock() + limits.idle_seconds if has_begun else begins_by):
+                text = await inbox.take()
+        except TimeoutError:
+            return _TRY_AGAIN, "nothing was asked for"
+        await host.receive(connection, text)
+
+
+async def _finish(connection: Connection, inbox: _Inbox, host: Host) -> None:
+    """The connection has ended: moves that it has sent still count; what takes time is wanted no more."""
+    while inbox and connection.sits:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0):  # a move is made at once
+                await host.receive(connection, await inbox.take())
+        await asyncio.sleep(0)
 
 
 async def _write(websocket: WebSocket, connection: Connection, limits: Limits) -> tuple[int, str]:
@@ -329,6 +376,26 @@ async def _write(websocket: WebSocket, connection: Connection, limits: Limits) -
                 connection.is_dropped = True
         if connection.is_dropped:
             return _TRY_AGAIN, "too slow"
+
+
+async def _while_there(request: Request, work: Awaitable[_Result]) -> _Result:
+    """What comes of the work, which ends if the client goes: nobody wants it any more."""
+    working, leaving = asyncio.ensure_future(work), asyncio.create_task(_gone(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the client goes. (One that goes on sending is as good as gone.)"""
+    with suppress(_TooLarge):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
 
 
 async def _body(request: Request, model: type[_Model]) -> _Model:

@@ -523,6 +523,9 @@ class Host:
                 connection.study.receive(message)
         except KibitzError as error:
             connection.put(refusal(error))
+        except Exception:  # such as a fault of an agent or a game in the worker process
+            _log.exception("a message cannot be answered")
+            connection.put(messages.Refused(code="Failed", message="this has failed here"))
 
     async def _join(self, connection: Connection, message: Join) -> None:
         if connection.session is not None or connection.study is not None:
@@ -580,7 +583,9 @@ class Host:
             connection.ask_for_advice(self._adviser(message.agent, table, seat) if message.on else "")
             return
         if isinstance(message, messages.Rematch):
-            await session.rematch(message.same_deal, connection.client)
+            await asyncio.shield(
+                session.rematch(message.same_deal, connection.client)
+            )  # others may wait for it
             return
         if not table.chairs[seat].is_person:
             raise Unsupported(f"{table.chairs[seat].agent} plays for this seat")

@@ -31,7 +31,7 @@ class Limits:
     body_seconds: float = 10.0
     """For the body of a request after its head."""
     first_message_seconds: float = 10.0
-    """For `join` or `study`, after a WebSocket has opened."""
+    """From the opening of a WebSocket to `join` or `study`, whatever else it sends."""
     idle_seconds: float = 3600.0
     """Without a message; a page that is still open connects again by itself."""
     send_seconds: float = 20.0
@@ -50,6 +50,8 @@ class Limits:
     """Of a message from a browser at a table."""
     study_characters: int = 60_000
     """Of a message from one that has not joined a table, and of a pasted text: a whole line of play fits."""
+    unread_characters: int = 120_000
+    """Of messages of one WebSocket that may wait while one before them is worked on."""
     unsent: int = 500
     """Messages that may wait for a slow connection before it is dropped."""
     unsent_bytes: int = 1_000_000
