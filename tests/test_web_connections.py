@@ -288,3 +288,106 @@ def test_a_failure_in_the_worker_ends_no_connection(tmp_path, monkeypatch, caplo
         connection.send_text(PING)
         assert connection.receive_json() == {"type": "pong"}
     assert "a message cannot be answered" in caplog.text
+
+
+# --- what counts for a client, not for a connection ---
+
+
+async def can_open(held, port, own="127.0.0.1", forwarded=None):
+    """Open another WebSocket; whether the server lets it."""
+    headers = {"X-Forwarded-For": forwarded} if forwarded else None
+    address, own = f"ws://127.0.0.1:{port}/socket", (own, 0)
+    try:
+        held.append(await websockets.connect(address, local_addr=own, additional_headers=headers))
+    except (websockets.InvalidHandshake, OSError):
+        return False
+    return True
+
+
+@linux  # all of 127.0.0.0/8 is this computer
+def test_behind_a_proxy_each_client_has_its_own_connections(tmp_path):
+    async def test():
+        async with serving(tmp_path, Limits(connections_a_client=3), proxy="127.0.0.1") as port:
+            held = []
+            opened = [await can_open(held, port, forwarded="192.0.2.1") for _ in range(5)]
+            assert opened == [True] * 3 + [False] * 2
+            assert await can_open(held, port, forwarded="192.0.2.99")
+            await held[0].close()
+            assert await can_open(held, port, forwarded="192.0.2.1")
+            for each in held:
+                await each.close()
+
+    asyncio.run(test())
+
+
+@linux
+def test_nobody_but_the_proxy_is_believed(tmp_path):
+    """Eight requests that say that they come from eight clients, at a server that allows five to each."""
+
+    async def statuses(port, own):
+        async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(local_address=own)) as http:
+            address = f"http://127.0.0.1:{port}/api/trees"
+            forged = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(8)]
+            return [(await http.get(address, headers=each)).status_code for each in forged]
+
+    async def test():
+        limits = Limits(requests_a_second=0.001, burst=5)
+        async with serving(tmp_path, limits, proxy="127.0.0.1") as port:
+            assert await statuses(port, "127.0.0.2") == [200] * 5 + [429] * 3
+            assert await statuses(port, "127.0.0.1") == [200] * 8
+
+    asyncio.run(test())
+
+
+def test_a_client_opens_only_so_many_websockets_a_second(tmp_path):
+    async def test():
+        limits = Limits(sockets_a_second=0.001, burst=2)
+        async with serving(tmp_path, limits, proxy="127.0.0.1") as port:
+            opened = []
+            for _ in range(10):
+                held = []
+                opened.append(await can_open(held, port, forwarded="192.0.2.1"))
+                for each in held:
+                    await each.close()
+            assert opened == [True] * 8 + [False] * 2
+            assert await can_open(held, port, forwarded="192.0.2.99")
+            await held[-1].close()
+
+    asyncio.run(test())
+
+
+def test_a_client_makes_only_so_many_connections_a_second():
+    gate = server.Gate(Limits(connections_a_second=0.001, burst=2), 100, frozenset({"p"}))
+
+    def entered(client):
+        may_stay = gate.enter(client)
+        if may_stay:
+            gate.leave(client, was_socket=False)
+        return may_stay
+
+    assert [entered("a") for _ in range(10)] == [True] * 8 + [False] * 2
+    assert entered("b")
+    assert all(entered("p") for _ in range(20))
+
+
+def test_messages_of_a_client_are_delayed_when_they_are_many(tmp_path):
+    """Each connection had a budget of its own, however many there were."""
+    limits = Limits(messages_a_client=10.0, burst=10)
+
+    async def pinged(port, own, times):
+        async with websockets.connect(f"ws://127.0.0.1:{port}/socket", local_addr=(own, 0)) as connection:
+            for _ in range(times):
+                await connection.send(PING)
+                await connection.recv()
+
+    async def test():
+        async with serving(tmp_path, limits) as port:
+            began = time.monotonic()
+            flood = asyncio.gather(*(pinged(port, "127.0.0.1", 10) for _ in range(6)))
+            await asyncio.sleep(0.5)
+            await asyncio.wait_for(pinged(port, "127.0.0.2", 10), 1.0)
+            assert not flood.done()
+            await flood
+            assert time.monotonic() - began > 1.5  # 40 at once, and 20 more in two seconds
+
+    asyncio.run(test())

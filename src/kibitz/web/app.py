@@ -12,6 +12,7 @@ import ipaddress
 import logging
 import re
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -29,7 +30,7 @@ from kibitz import games
 from kibitz.errors import KibitzError
 from kibitz.web import laboratory, messages
 from kibitz.web.hosting import Connection, Host, refusal
-from kibitz.web.limits import Bucket, Buckets, Limits, client_of
+from kibitz.web.limits import Bucket, Buckets, Limits, client_of, count_down
 from kibitz.web.tables import Chair, NewTable, Tables
 from kibitz.web.worker import Worker, WorkerLost
 
@@ -75,6 +76,9 @@ class Guard:
         self.app, self.hosts, self.limits = app, hosts, limits
         self._asked = Buckets(limits.requests_a_second, limits.burst)
         self._fetched = Buckets(limits.files_a_second, 4 * limits.burst)
+        self._opened = Buckets(limits.sockets_a_second, 4 * limits.burst)
+        self._open: Counter[str] = Counter()
+        """WebSockets, by client; `server.Gate` sees all those behind a proxy as the proxy's."""
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -104,7 +108,14 @@ class Guard:
             return message
 
         trouble = self._trouble(scope, headers)
-        if trouble is None:
+        if trouble is None and scope["type"] == "websocket":
+            client = _client(scope)
+            self._open[client] += 1
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                count_down(self._open, client)
+        elif trouble is None:
             await self.app(scope, receive_counted, send_strictly)
         elif scope["type"] == "websocket":
             await receive()
@@ -121,8 +132,11 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != host:
             return 403, "another site may not ask"
-        if scope["type"] == "http" and not self._may_ask(scope):
+        if not self._may_ask(scope):
             return 429, "too many requests; wait a moment"
+        most = self.limits.connections_a_client
+        if scope["type"] == "websocket" and self._open[_client(scope)] >= most:
+            return 429, f"{most} connections are open already, which is the most for one client"
         if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
             length = headers.get("content-length", "")
             if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", length):
@@ -135,6 +149,8 @@ class Guard:
 
     def _may_ask(self, scope: _Scope) -> bool:
         """Whether the client has not asked too often; pages and scripts are many, but cost little."""
+        if scope["type"] == "websocket":
+            return self._opened.take(_client(scope))
         buckets = self._asked if scope["path"].startswith("/api/") else self._fetched
         return buckets.take(_client(scope))
 
@@ -166,6 +182,7 @@ def create_app(
     run in: threads of this process, if not said.
     """
     limits = limits or Limits()
+    said = Buckets(limits.messages_a_client, 4 * limits.burst)
     tables = Tables(folder, limits.tables)
     for name, reason in tables.unreadable.items():
         _log.warning("%s is no table: %s", name, reason)
@@ -273,7 +290,7 @@ def create_app(
         connection = Connection(limits, _client(websocket.scope))
         inbox = _Inbox()
         writer = asyncio.create_task(_write(websocket, connection, limits))
-        reader = asyncio.create_task(_read(websocket, connection, inbox, limits))
+        reader = asyncio.create_task(_read(websocket, connection, inbox, said, limits))
         doing = asyncio.create_task(_do(connection, inbox, app.state.host, limits))
         try:
             done, _ = await asyncio.wait((writer, reader, doing), return_when=asyncio.FIRST_COMPLETED)
@@ -321,7 +338,7 @@ class _Inbox:
 
 
 async def _read(
-    websocket: WebSocket, connection: Connection, inbox: _Inbox, limits: Limits
+    websocket: WebSocket, connection: Connection, inbox: _Inbox, said: Buckets, limits: Limits
 ) -> tuple[int, str]:
     """Take messages until the connection ends, or until it does what nobody does who means well.
 
@@ -338,6 +355,8 @@ async def _read(
             return _POLICY_VIOLATION, "too many messages"
         if len(text) > connection.largest:
             return _TOO_BIG, "too long a message"
+        if seconds := said.wait(connection.client):
+            await asyncio.sleep(seconds)
         inbox.put(text)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,11 @@ class Limits:
     connections: int = 2000
     """Open at a time, of all clients; fewer if the system allows fewer open files."""
     connections_a_client: int = 400
-    """Open at a time, of one client."""
+    """Open at a time, of one client; behind a proxy, its WebSockets."""
+    connections_a_second: float = 50.0
+    """Made by one client, after a first burst of four times `burst`; what a proxy makes is not counted."""
+    sockets_a_second: float = 5.0
+    """WebSockets opened by one client, after as large a burst: a class reloads its pages at the same time."""
     connections_a_seat: int = 4
     """WebSockets at one seat: a telephone, a computer, and some whose end has not been noticed yet."""
     requests_at_once: int = 50
@@ -62,6 +67,10 @@ class Limits:
     # --- Rates ---
     messages_a_second: float = 20.0
     """Of one WebSocket."""
+    messages_a_client: float = 40.0
+    """A second, of all WebSockets of one client, after a first burst of four times `burst`; more are delayed.
+    Thirty players at tables of their own, who think for half a second, send twelve a second.
+    """
     requests_a_second: float = 5.0
     """To the lobby and the laboratory, of one client."""
     files_a_second: float = 50.0
@@ -138,13 +147,22 @@ class Bucket:
 
     def take(self) -> bool:
         """Whether once more is allowed."""
-        now = time.monotonic()
-        self._left = min(self._burst, self._left + (now - self._seen) * self._a_second)
-        self._seen = now
+        self._fill()
         if self._left < 1.0:
             return False
         self._left -= 1.0
         return True
+
+    def wait(self) -> float:
+        """Seconds to wait before once more; those who ask later wait for longer."""
+        self._fill()
+        self._left -= 1.0
+        return max(0.0, -self._left / self._a_second)
+
+    def _fill(self) -> None:
+        now = time.monotonic()
+        self._left = min(self._burst, self._left + (now - self._seen) * self._a_second)
+        self._seen = now
 
 
 class Buckets:
@@ -158,11 +176,25 @@ class Buckets:
 
     def take(self, client: str) -> bool:
         """Whether a client may do it once more."""
+        return self._of(client).take()
+
+    def wait(self, client: str) -> float:
+        """Seconds for a client to wait before once more."""
+        return self._of(client).wait()
+
+    def _of(self, client: str) -> Bucket:
         bucket = self._kept.setdefault(client, Bucket(*self._new))
         self._kept.move_to_end(client)
         if len(self._kept) > self._MOST:
             self._kept.popitem(last=False)
-        return bucket.take()
+        return bucket
+
+
+def count_down(count: Counter[Any], what: Any) -> None:
+    """One less; nothing is kept of what is not there any more."""
+    count[what] -= 1
+    if not count[what]:
+        del count[what]
 
 
 def client_of(address: str) -> str:

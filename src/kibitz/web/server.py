@@ -33,7 +33,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from kibitz import __version__
 from kibitz.errors import BadOption, quoted
 from kibitz.web.app import create_app
-from kibitz.web.limits import Bucket, Limits, client_of
+from kibitz.web.limits import Bucket, Buckets, Limits, client_of, count_down
 from kibitz.web.thinking import KINDS
 from kibitz.web.worker import Process, Worker
 
@@ -54,33 +54,29 @@ class Gate:
         self.limits, self.most, self._proxies = limits, most, proxies
         self._requests: Counter[str] = Counter()
         self._sockets: Counter[str] = Counter()
+        self._made = Buckets(limits.connections_a_second, 4 * limits.burst)
 
     def enter(self, client: str) -> bool:
         """A connection is made: whether it may stay."""
         requests, sockets = self._requests[client], self._sockets[client]
         is_full = self._requests.total() + self._sockets.total() >= self.most
         too_many = requests + sockets >= self.limits.connections_a_client
-        if is_full or (
-            client not in self._proxies and (too_many or requests >= self.limits.requests_at_once)
-        ):
+        too_many = too_many or requests >= self.limits.requests_at_once
+        if client not in self._proxies and (not self._made.take(client) or too_many):
+            return False
+        if is_full:
             return False
         self._requests[client] += 1
         return True
 
     def upgrade(self, client: str) -> None:
         """A connection has become a WebSocket."""
-        self._less(self._requests, client)
+        count_down(self._requests, client)
         self._sockets[client] += 1
 
     def leave(self, client: str, was_socket: bool) -> None:
         """A connection has ended."""
-        self._less(self._sockets if was_socket else self._requests, client)
-
-    @staticmethod
-    def _less(count: Counter[str], client: str) -> None:
-        count[client] -= 1
-        if not count[client]:
-            del count[client]
+        count_down(self._sockets if was_socket else self._requests, client)
 
 
 def _read_in_small_pieces(transport: asyncio.BaseTransport, limits: Limits) -> None:
