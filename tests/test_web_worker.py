@@ -1,6 +1,7 @@
 """The worker process of the table: what goes to and fro, and what happens when it crashes, hangs or ends."""
 
 import asyncio
+import logging
 import os
 import pickle
 import signal
@@ -44,6 +45,37 @@ def in_a_process(test, threads=4):
 
 async def done(worker, function, *given, **options):
     return await worker.start(Work(function, given, **options)).future
+
+
+def talk():
+    """Log, print and write more than anybody wants to read."""
+    for number in range(2000):
+        logging.getLogger("talk").warning("entry %d", number)
+        print(f"line {number}", flush=True)
+    os.write(2, b"x" * 1_000_000)
+
+
+def test_what_the_worker_prints_is_bounded_by_the_servers_log():
+    """The process had the server's standard error, past the limits of its log."""
+    code = (
+        "import asyncio\n"
+        "from kibitz.web import server, worker\n"
+        "from kibitz.web.limits import Limits\n"
+        "from tests.test_web_worker import talk\n"
+        "async def main():\n"
+        "    server._keep_a_log(Limits(log_entries_an_hour=1.0, burst=10))\n"
+        "    process = worker.Process(2)\n"
+        "    await process.start(worker.Work(talk)).future\n"
+        "    process.close()\n"
+        "    await process.ended()\n"
+        "asyncio.run(main())"
+    )
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, env=found, timeout=PATIENCE)
+    assert ended.returncode == 0
+    assert b"the worker process printed: " in ended.stderr
+    assert len(ended.stderr) < 10 * 2100
 
 
 class Sleeper:

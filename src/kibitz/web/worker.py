@@ -56,6 +56,7 @@ _SHORTEST_LIFE = 1.0
 """Seconds: a process that ends sooner is not started again at once."""
 _END_SECONDS = 1.0
 """For a process to end in after its output has ended."""
+_PRINTED_AT_ONCE = 1 << 16
 _LENGTH = struct.Struct("<Q")
 _LOST = "the server had to restart its worker process; try again"
 
@@ -349,6 +350,7 @@ class Process(Worker):
                 *(sys.executable, "-P", "-c", _BEGIN),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for the server
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
@@ -356,6 +358,8 @@ class Process(Worker):
             return f"could not be started: {error}"
         assert process.stdin is not None
         assert process.stdout is not None
+        assert process.stderr is not None
+        logging_ = asyncio.create_task(_log_all(process.stderr))
         try:
             if self._closing.is_set():
                 self._kill()
@@ -371,6 +375,7 @@ class Process(Worker):
             pass  # it has ended, or talks nonsense
         except asyncio.CancelledError:
             self._kill()
+            logging_.cancel()
             raise
         finally:
             self._is_ready = False
@@ -380,6 +385,8 @@ class Process(Worker):
         except TimeoutError:
             self._kill()
             await process.wait()
+        await asyncio.wait((logging_,), timeout=_END_SECONDS)  # somebody else may hold its output open
+        logging_.cancel()
         self._compiled_before, self._compiling = self.compiling(), 0.0
         return f"ended with code {process.returncode}"
 
@@ -411,6 +418,14 @@ class Process(Worker):
             self._end(number, succeeded, pickle.loads(data))
         except Exception as error:  # a class that only the other process knows, say
             self._end(number, False, error)
+
+
+async def _log_all(printed: asyncio.StreamReader) -> None:
+    """Log what the process prints, with the limits of the server's log: all that has come is one entry."""
+    while data := await printed.read(_PRINTED_AT_ONCE):
+        if text := data.decode(errors="replace").strip():
+            _log.warning("the worker process printed: %s", text)
+        await asyncio.sleep(_TICK)
 
 
 _BEGIN = "from kibitz.web.worker import main; main()"
