@@ -19,6 +19,7 @@ from kibitz.errors import InputError
 from kibitz.web import hosting, messages, server
 from kibitz.web.app import create_app
 from kibitz.web.limits import Limits
+from kibitz.web.tables import WATCHER, Chair, Table, Tables
 from tests.test_web_budgets import (
     PATIENCE,
     TABLE,
@@ -288,6 +289,85 @@ def test_a_failure_in_the_worker_ends_no_connection(tmp_path, monkeypatch, caplo
         connection.send_text(PING)
         assert connection.receive_json() == {"type": "pong"}
     assert "a message cannot be answered" in caplog.text
+
+
+# --- watchers ---
+
+
+@contextlib.asynccontextmanager
+async def watched(folder, limits, tables=1):
+    """A host with tables for two people; functions with which to watch them, and to sit down."""
+    host, held = hosting.Host(Tables(folder), limits), []
+    made = [host.tables.create("briskola", [Chair("a"), Chair("b")]) for _ in range(tables)]
+
+    async def join(token, client):
+        held.append(hosting.Connection(limits, client))
+        await host.receive(held[-1], json.dumps({"type": "join", "token": token}))
+        said = [json.loads(text) for text in held[-1].outbox]
+        return said[0]["message"] if said[0]["type"] == "refused" else said[0]["type"]
+
+    try:
+        yield made, join, held
+    finally:
+        for connection in held:
+            connection.leave()
+        host.close()
+
+
+def test_what_watchers_see_is_made_once_for_all_of_them(tmp_path, monkeypatch):
+    """Each of them cost the event loop a millisecond at every move."""
+    made_for = []
+    position = Table.position
+
+    def counted(table, observer):
+        made_for.append(observer)
+        return position(table, observer)
+
+    monkeypatch.setattr(Table, "position", counted)
+
+    async def test():
+        async with watched(tmp_path, Limits()) as ((new,), join, held):
+            for number in range(30):
+                await join(new.watch, str(number))
+            for token in new.seats.values():
+                await join(token, "player")
+                await join(token, "player's telephone")
+            made_for.clear()
+            for connection in held:
+                connection.outbox.clear()
+            session = held[0].session
+            session.table.play(0, session.table.state.legal_moves()[0])
+            session.changed()
+            assert sorted(made_for) == [WATCHER, 0, 1]
+            updates = [json.loads(connection.outbox[0]) for connection in held]
+            assert all(update == updates[0] for update in updates[:30])
+            assert updates[0]["events"]
+            assert [bool(update["position"]["moves"]) for update in updates[29:]] == [False] * 3 + [True] * 2
+
+    asyncio.run(test())
+
+
+def test_a_table_has_only_so_many_watchers(tmp_path):
+    async def test():
+        async with watched(tmp_path, Limits(watchers_a_table=3)) as ((new,), join, held):
+            assert [await join(new.watch, str(number)) for number in range(3)] == ["welcome"] * 3
+            assert "3 people watch this table already" in await join(new.watch, "another one")
+            assert await join(new.seats[0], "a player") == "welcome"
+            held[0].leave()
+            assert await join(new.watch, "another one") == "welcome"
+
+    asyncio.run(test())
+
+
+def test_a_client_watches_only_so_many_tables(tmp_path):
+    async def test():
+        async with watched(tmp_path, Limits(watchers_a_client=3), tables=5) as (made, join, _):
+            assert [await join(new.watch, "a") for new in made[:3]] == ["welcome"] * 3
+            assert "you watch in 3 windows already" in await join(made[3].watch, "a")
+            assert await join(made[3].watch, "b") == "welcome"
+            assert await join(made[4].seats[0], "a") == "welcome"
+
+    asyncio.run(test())
 
 
 # --- what counts for a client, not for a connection ---

@@ -50,6 +50,10 @@ from kibitz.web.worker import Worker, WorkerLost
 _log = logging.getLogger(__name__)
 
 
+Shown = tuple[messages.PositionShown, str]
+"""A position as an observer sees it, and the update that tells of it, but for the events."""
+
+
 class Connection:
     """Somebody who looks at a table; `outbox` holds what is to be sent."""
 
@@ -124,17 +128,11 @@ class Connection:
             )
         )
 
-    def tell(self) -> None:
-        """Send what is new; nothing, if nothing is."""
+    def tell(self, shown: Shown | None = None) -> None:
+        """Send what is new; nothing, if nothing is. `shown` may be what others who see the same were told."""
         assert self.session is not None
-        table = self.session.table
-        events = table.events(self.observer, self._number)
-        position = messages.position_shown(table.position(self.observer))
-        if not self.sits:
-            position = position.model_copy(update={"moves": []})
-        chairs = self.session.chairs_shown()
-        wish = messages.wish_shown(table.wish)
-        state = messages.Update(events=[], chairs=chairs, wish=wish, position=position).model_dump_json()
+        position, state = shown or self.session.shown_to(self.observer, self.sits)
+        events = self.session.table.events(self.observer, self._number)
         if state == self._last and not events:
             return
         decision = (position.number, bool(position.moves))
@@ -222,6 +220,8 @@ class Session:
             raise Unsupported(
                 f"this seat is open in {most} windows, which is the most for a seat; close one of them"
             )
+        if not sits:
+            self._check_watchers(connection.client)
         self.connections.append(connection)
         connection.welcome(self, observer if sees is None else sees, sits, after)
         if sits:  # everybody is told that somebody sits there
@@ -229,6 +229,14 @@ class Session:
         else:
             connection.tell()
         self.invite(connection)
+
+    def _check_watchers(self, client: str) -> None:
+        """Whether another one may watch: each is told of every move, and keeps a table of agents going."""
+        limits = self.host.limits
+        if sum(not connection.sits for connection in self.connections) >= limits.watchers_a_table:
+            raise Unsupported(f"{limits.watchers_a_table} people watch this table already; try again later")
+        if self.host.watching(client) >= limits.watchers_a_client:
+            raise Unsupported(f"you watch in {limits.watchers_a_client} windows already; close one of them")
 
     def connected(self, seat: int) -> int:
         """How many connections a seat has."""
@@ -323,9 +331,23 @@ class Session:
     def changed(self) -> None:
         """Tell everybody what is new for him, and go on."""
         self._see_to_claim()
+        shown: dict[tuple[int, bool], Shown] = {}
         for connection in list(self.connections):
-            connection.tell()
+            who = connection.observer, connection.sits
+            if who not in shown:
+                shown[who] = self.shown_to(*who)
+            connection.tell(shown[who])
         self._moved.set()
+
+    def shown_to(self, observer: int, sits: bool) -> Shown:
+        """What all connections of an observer are told of the present position."""
+        table = self.table
+        position = messages.position_shown(table.position(observer))
+        if not sits:
+            position = position.model_copy(update={"moves": []})
+        wish = messages.wish_shown(table.wish)
+        update = messages.Update(events=[], chairs=self.chairs_shown(), wish=wish, position=position)
+        return position, update.model_dump_json()
 
     async def _run(self) -> None:
         """Let agents move and windows close, until the game is over."""
@@ -456,6 +478,12 @@ class Host:
             if name not in self._sessions:  # of several who come at once the first one opens it
                 self._sessions[name] = Session(self, table)
         return self._sessions[name]
+
+    def watching(self, client: str) -> int:
+        """How many connections of a client watch, at all tables."""
+        sessions = self._sessions.values()
+        everybody = (connection for session in sessions for connection in session.connections)
+        return sum(not connection.sits and connection.client == client for connection in everybody)
 
     def close_session(self, session: Session) -> None:
         """Nobody is at a table any more."""

@@ -29,6 +29,10 @@ class Limits:
     """WebSockets opened by one client, after as large a burst: a class reloads its pages at the same time."""
     connections_a_seat: int = 4
     """WebSockets at one seat: a telephone, a computer, and some whose end has not been noticed yet."""
+    watchers_a_table: int = 200
+    """WebSockets that watch one table."""
+    watchers_a_client: int = 40
+    """WebSockets of one client that watch, at all tables together: a class fits."""
     requests_at_once: int = 50
     """Connections of one client that are not (yet) WebSockets."""
     header_seconds: float = 10.0
