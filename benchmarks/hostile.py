@@ -5,11 +5,15 @@ of its own (127.1.0.1, …), and prints what the server answered. Only loopback 
 """
 
 import asyncio
+import base64
 import collections
 import json
+import os
 import random
+import struct
 import sys
 import time
+import zlib
 
 import httpx
 import websockets
@@ -17,8 +21,14 @@ import websockets
 DEAL = '[Deal "N:.63.AKQ987.A9732 A8654.KQ5.T.QJT6 J973.J98742.3.K4 KQT2.AT.J6542.85"]\n'
 BOMB = DEAL + "".join(f'[{i:x}a"##"]\n' for i in range(1300)) + "\n" + '[Deal"#"]\n\n' * 1250
 """PBN of 28 KB; version 0.1.0 took the time of boards times tags to read it."""
+PRESSED = zlib.compressobj(9, zlib.DEFLATED, -12)
+SMALL = (PRESSED.compress(b"a" * 239_000) + PRESSED.flush(zlib.Z_SYNC_FLUSH))[:-4]
+COMPRESSED = b"\xc1" + struct.pack(">BH", 0x80 | 126, len(SMALL)) + b"\0\0\0\0" + SMALL
+"""A WebSocket's message of 258 bytes that says it is one of 239 KB, compressed."""
+TINY = b"\x81\x81\0\0\0\0x"
+"""The shortest message that says something."""
 PAUSE = 0.02
-ENDINGS = (OSError, httpx.HTTPError, websockets.WebSocketException, TimeoutError)
+ENDINGS = (OSError, EOFError, httpx.HTTPError, websockets.WebSocketException, TimeoutError)
 """How a server ends what it does not want."""
 
 
@@ -46,6 +56,28 @@ class Attacker:
     def socket(self):
         address = f"ws://{self.server}/socket"
         return websockets.connect(address, origin=f"http://{self.server}", local_addr=(self.own, 0))
+
+    async def raw_socket(self, more: bytes = b""):
+        """A WebSocket for what no library sends."""
+        host, _, port = self.server.partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port), local_addr=(self.own, 0))
+        key = base64.b64encode(os.urandom(16))
+        writer.write(
+            b"GET /socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + b"\r\n" + more + b"\r\n"
+        )
+        status = (await reader.readuntil(b"\r\n")).split()[1].decode()
+        self.answers[f"/socket {status}"] += 1
+        return writer
+
+    async def send_raw(self, data: bytes, times: int, more: bytes = b"") -> None:
+        writer = await self.raw_socket(more)
+        try:
+            for _ in range(times):
+                writer.write(data)
+                await writer.drain()
+        finally:
+            writer.close()
 
     async def post(self, http: httpx.AsyncClient, path: str, content) -> httpx.Response:
         answer = await http.post(path, json=content)
@@ -163,6 +195,54 @@ class Attacker:
             for _ in range(5000):
                 await socket.ping(b"x" * 100)
 
+    async def compressed(self) -> None:
+        """Messages that become a thousand times as large."""
+        offer = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits=12\r\n"
+        await self.send_raw(COMPRESSED * 100, 23, offer)
+
+    async def tiny_frames(self) -> None:
+        """As many messages as fit into what is read at a time."""
+        await self.send_raw(TINY * 37_000, 1)
+
+    async def endless_message(self) -> None:
+        """One message, of empty pieces."""
+        await self.send_raw(b"\x01\x80\0\0\0\0" + b"\x00\x80\0\0\0\0" * 40_000, 50)
+
+    async def connect_loop(self) -> None:
+        """Open WebSockets and close them again, ten at a time."""
+
+        async def again_and_again():
+            for _ in range(100):
+                await self.heard(self.send_raw(b"", 0))
+
+        await asyncio.gather(*(again_and_again() for _ in range(10)))
+
+    async def many_voices(self) -> None:
+        """As many messages as one connection may send, from 100 connections."""
+        study = {"type": "study", "game": "bridge", "start": {"position": "7"}, "moves": []}
+
+        async def speak():
+            async with self.socket() as socket:
+                await socket.send(json.dumps(study))
+                for _ in range(200):
+                    await socket.send('{"type": "look", "ply": 0}')
+                    await asyncio.sleep(1 / 18)
+
+        await asyncio.gather(*(self.heard(speak()) for _ in range(100)))
+
+    async def heard(self, work) -> None:
+        """Count how it ends, and go on."""
+        try:
+            await work
+        except ENDINGS as error:
+            self.answers[type(error).__name__] += 1
+
+    async def many_watchers(self) -> None:
+        """Watch 20 tables of agents in 200 windows."""
+        made = [await self.open("bridge", ["random"] * 4, 0) for _ in range(20)]
+        tokens = [each["watch"] for each in made if each]
+        await self.watch(tokens * 10)
+
     async def deaf(self) -> None:
         """Ask for much and read nothing."""
         made = await self.open("tichu", ["random"] * 4, 0)
@@ -192,6 +272,12 @@ KINDS = [
     Attacker.claims,
     Attacker.noise,
     Attacker.pings,
+    Attacker.compressed,
+    Attacker.tiny_frames,
+    Attacker.endless_message,
+    Attacker.connect_loop,
+    Attacker.many_voices,
+    Attacker.many_watchers,
     Attacker.deaf,
 ]
 

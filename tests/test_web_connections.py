@@ -43,7 +43,7 @@ async def serving(folder, limits=None, proxy=""):
     limits = limits or Limits()
     (listening,) = server.listen("127.0.0.1", 0)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)  # so that much can arrive at once
-    running = server._Server(server.configured(create_app(folder, limits), limits, proxy))
+    running = server._Server(server.configured(create_app(folder, limits), limits, proxy), limits)
     task = asyncio.create_task(running.serve([listening]))
     try:
         while not running.started:
@@ -81,6 +81,48 @@ def bomb():
     pressed = zlib.compressobj(9, zlib.DEFLATED, -12)
     data = (pressed.compress(b"a" * 239_000) + pressed.flush(zlib.Z_SYNC_FLUSH))[:-4]
     return b"\xc1" + struct.pack(">BH", 0x80 | 126, len(data)) + b"\0\0\0\0" + data
+
+
+# --- the numbers of uvicorn are ours ---
+
+
+def until_closed(tmp_path, limits, said, as_websocket=False):
+    """What a server answers to bytes, and the seconds until it ends the connection."""
+
+    async def test():
+        async with serving(tmp_path, limits) as port:
+            return await asyncio.to_thread(talk, port)
+
+    def talk(port):
+        connection = opened(port) if as_websocket else socket.create_connection(("127.0.0.1", port), PATIENCE)
+        with connection:
+            connection.settimeout(PATIENCE)
+            connection.sendall(said)
+            began, heard = time.monotonic(), b""
+            with contextlib.suppress(ConnectionError):
+                while data := connection.recv(4096):
+                    heard += data
+            return heard, time.monotonic() - began
+
+    return asyncio.run(test())
+
+
+def test_a_long_head_is_refused(tmp_path):
+    head = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + 900 * b"y"
+    heard, _ = until_closed(tmp_path, Limits(header_bytes=800), head)
+    assert heard.startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_connection_without_another_request_ends(tmp_path):
+    request = b"GET /api/protocol HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    heard, seconds = until_closed(tmp_path, Limits(keep_alive_seconds=1), request)
+    assert heard.startswith(b"HTTP/1.1 200 ")
+    assert seconds < 4
+
+
+def test_a_websocket_that_answers_no_ping_ends(tmp_path):
+    _, seconds = until_closed(tmp_path, Limits(ping_seconds=0.2), b"", as_websocket=True)
+    assert seconds < 4
 
 
 # --- messages ---

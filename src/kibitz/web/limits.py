@@ -35,6 +35,10 @@ class Limits:
     """WebSockets of one client that watch, at all tables together: a class fits."""
     requests_at_once: int = 50
     """Connections of one client that are not (yet) WebSockets."""
+    waiting_to_connect: int = 2048
+    """Connections that the system keeps until the server accepts them."""
+    keep_alive_seconds: int = 5
+    """Between an answer and the next request of a connection."""
     header_seconds: float = 10.0
     """From the beginning of a connection, or the last answer, to the end of a request's head."""
     body_seconds: float = 10.0
@@ -45,6 +49,8 @@ class Limits:
     """Without a message; a page that is still open connects again by itself."""
     send_seconds: float = 20.0
     """For a client to take what it is sent."""
+    ping_seconds: float = 20.0
+    """The server pings a WebSocket so often, and ends it if the answer takes as long."""
     pings_a_second: float = 5.0
     """Of one WebSocket; each of them is answered."""
     frames_a_second: float = 40.0
@@ -53,6 +59,8 @@ class Limits:
     # --- Sizes ---
     read_bytes: int = 1024
     """Read from a connection at a time, then the others are served: parsing more would hold them up."""
+    header_bytes: int = 16_384
+    """Of the head of a request."""
     body_bytes: int = 64_000
     """Of the body of a request."""
     message_characters: int = 4096
@@ -66,7 +74,9 @@ class Limits:
     unsent_bytes: int = 1_000_000
     """Size of the messages that may wait for a slow connection before it is dropped."""
     log_entries_an_hour: float = 360.0
-    """After a first burst; further ones are counted, not written. An entry has at most 2,000 characters."""
+    """After a first burst; further ones are counted, not written."""
+    log_entry_characters: int = 2000
+    """Of an entry in the log; of a longer one the beginning and the end are written."""
 
     # --- Rates ---
     messages_a_second: float = 20.0

@@ -41,9 +41,7 @@ _TICKS_A_SECOND = 10  # of uvicorn's main loop
 _ACCEPTED_AT_ONCE = 32
 """asyncio accepts so many connections before it looks at any of them; the gate must come in between, or a
 burst uses up all files, and asyncio accepts nothing for a second."""
-_WAITING_TO_BE_ACCEPTED = 2048
 _SPARE_FILES = 50 + 3 * _ACCEPTED_AT_ONCE  # for what is no connection, and for those that are being refused
-_LONGEST_ENTRY = 2000
 _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 
@@ -170,6 +168,10 @@ class _Server(uvicorn.Server):
 
     when_ready: Callable[[], None] | None = None
 
+    def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
+        super().__init__(config)
+        self._limits = limits
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.when_ready is not None:
@@ -178,7 +180,7 @@ class _Server(uvicorn.Server):
         for server in self.servers:
             for each in server.sockets:  # uvicorn has one number for both
                 with socket.fromfd(each.fileno(), each.family, each.type) as listening:
-                    listening.listen(_WAITING_TO_BE_ACCEPTED)
+                    listening.listen(self._limits.waiting_to_connect)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_A_SECOND == 0:
@@ -209,17 +211,21 @@ class BoundedLog(logging.Filter):
 class _Short(logging.Formatter):
     """Short entries: of a long one the beginning and the end, which names the error."""
 
+    def __init__(self, form: str, most: int) -> None:
+        super().__init__(form)
+        self._most = most
+
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
         text = "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
-        half = _LONGEST_ENTRY // 2
-        return text if len(text) <= _LONGEST_ENTRY else f"{text[:half]} … {text[-half:]}"
+        half = self._most // 2
+        return text if len(text) <= self._most else f"{text[:half]} … {text[-half:]}"
 
 
 def _keep_a_log(limits: Limits) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(BoundedLog(limits.log_entries_an_hour, limits.burst))
-    handler.setFormatter(_Short("%(asctime)s %(levelname)s: %(message)s"))
+    handler.setFormatter(_Short("%(asctime)s %(levelname)s: %(message)s", limits.log_entry_characters))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
 
 
@@ -278,6 +284,10 @@ def configured(app: Any, limits: Limits, proxy: str = "") -> uvicorn.Config:
         forwarded_allow_ips=proxy or None,
         ws_max_size=4 * limits.study_characters,
         ws_per_message_deflate=False,  # 258 bytes could become a message of 240 KB, thousands of times over
+        ws_ping_interval=limits.ping_seconds,
+        ws_ping_timeout=limits.ping_seconds,
+        h11_max_incomplete_event_size=limits.header_bytes,
+        timeout_keep_alive=limits.keep_alive_seconds,
         timeout_graceful_shutdown=2,
         backlog=_ACCEPTED_AT_ONCE,
     )
@@ -305,7 +315,7 @@ def serve(
     _keep_a_log(limits)
     print(f"Kibitz {__version__}: the table is at http://{host}:{port}/ (Ctrl-C ends it)", file=sys.stderr)
     print(f"tables are kept in {folder}", file=sys.stderr)
-    server = _Server(configured(app, limits, proxy))
+    server = _Server(configured(app, limits, proxy), limits)
     if opens:
         server.when_ready = partial(
             _open_page, f"http://{'localhost' if host in _EVERYWHERE else host}:{port}/"
