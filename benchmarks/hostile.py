@@ -192,8 +192,8 @@ class Attacker:
     async def pings(self) -> None:
         """Ping without reading the answers."""
         async with self.socket() as socket:
-            for _ in range(5000):
-                await socket.ping(b"x" * 100)
+            for number in range(5000):
+                await socket.ping(b"%0100d" % number)
 
     async def compressed(self) -> None:
         """Messages that become a thousand times as large."""

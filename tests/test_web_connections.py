@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import gc
 import json
 import os
 import socket
@@ -293,6 +294,23 @@ def test_many_long_messages_may_not_wait(tmp_path, monkeypatch):
             assert client.close_reason == "too many messages"
 
     asyncio.run(test())
+
+
+def test_nothing_is_sent_after_a_connection_was_ended(tmp_path, caplog):
+    """Every client that sent too much and read nothing left a traceback in the log."""
+
+    async def test():
+        async with serving(tmp_path) as port:
+            held = [await asyncio.to_thread(opened, port) for _ in range(5)]
+            for connection in held:
+                connection.sendall(text_frame({"type": "noise"}) * 80)
+            await asyncio.sleep(1.0)
+            for connection in held:
+                connection.close()
+
+    asyncio.run(test())
+    gc.collect()
+    assert not caplog.records
 
 
 def test_who_only_pings_is_sent_away(tmp_path):

@@ -289,13 +289,16 @@ def create_app(
         await websocket.accept()
         connection = Connection(limits, _client(websocket.scope))
         inbox = _Inbox()
-        writer = asyncio.create_task(_write(websocket, connection, limits))
-        reader = asyncio.create_task(_read(websocket, connection, inbox, said, limits))
-        doing = asyncio.create_task(_do(connection, inbox, app.state.host, limits))
+        tasks = [
+            asyncio.create_task(_write(websocket, connection, limits)),
+            asyncio.create_task(_read(websocket, connection, inbox, said, limits)),
+            asyncio.create_task(_do(connection, inbox, app.state.host, limits)),
+        ]
         try:
-            done, _ = await asyncio.wait((writer, reader, doing), return_when=asyncio.FIRST_COMPLETED)
-            doing.cancel()
-            await asyncio.wait((doing,))
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
             await _finish(connection, inbox, app.state.host)
             code, reason = done.pop().result()
             if code:
@@ -304,7 +307,7 @@ def create_app(
             pass  # it does not read, or is gone
         finally:
             connection.leave()
-            for task in (writer, reader, doing):
+            for task in tasks:
                 task.cancel()
 
     @app.get("/")
@@ -390,9 +393,11 @@ async def _write(websocket: WebSocket, connection: Connection, limits: Limits) -
         connection.ready.clear()
         while connection.outbox and not connection.is_dropped:
             try:
-                await asyncio.wait_for(websocket.send_text(connection.take()), limits.send_seconds)
+                async with asyncio.timeout(limits.send_seconds):
+                    await websocket.send_text(connection.take())
             except TimeoutError:
                 connection.is_dropped = True
+            await asyncio.sleep(0)  # it is the others' turn
         if connection.is_dropped:
             return _TRY_AGAIN, "too slow"
 
