@@ -13,12 +13,15 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import httpx
 import pytest
 
 from kibitz import games
-from kibitz.errors import TooLong, Unsupported
+from kibitz.agents import make_agent
+from kibitz.errors import BadOption, TooLong, Unsupported
+from kibitz.games.bridge import dds
 from kibitz.position import deal
 from kibitz.web import server, thinking
 from kibitz.web.app import create_app
@@ -26,7 +29,7 @@ from kibitz.web.hosting import Connection, Host
 from kibitz.web.limits import Buckets, Limits, client_of
 from kibitz.web.pool import FairPool
 from kibitz.web.server import BoundedLog, Gate
-from kibitz.web.tables import Chair, Tables
+from kibitz.web.tables import Chair, Tables, check_agent
 from kibitz.web.worker import Process, Threads, Work
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
@@ -360,6 +363,62 @@ def test_one_client_does_not_hold_up_anothers_answer(worker):
 
     assert asyncio.run(wait_for_an_answer(["a"] * 8)) < 1.0
     assert asyncio.run(wait_for_an_answer(["a", "b", "c", "d"])) < 1.0
+
+
+def test_long_searches_do_not_keep_the_solver_from_others():
+    """The double-dummy solver does one thing at a time, and whoever had it took it again at once."""
+    held, release = [], threading.Event()
+
+    def hold_again_and_again():
+        while not release.is_set():
+            with dds._ONE_AT_A_TIME:
+                held.append(1)
+                time.sleep(0.005)
+
+    threads = [threading.Thread(target=hold_again_and_again) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    waited = []
+    for _ in range(20):
+        time.sleep(0.002)
+        before = len(held)
+        with dds._ONE_AT_A_TIME:
+            waited.append(len(held) - before)
+    release.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert max(waited) <= len(threads)  # each of the others at most once
+
+
+def test_the_solver_takes_a_few_boards_at_a_time(monkeypatch):
+    """A hundred of them took seconds, in which nobody else had the solver."""
+    view, sizes = deal(games.load("bridge"), 7).view(), []
+    solve = dds._solver().SolveAllBoardsBin
+    library = mock.Mock(wraps=dds._solver())
+    library.SolveAllBoardsBin = lambda asked, solved: [sizes.append(asked.noOfBoards), solve(asked, solved)]
+    monkeypatch.setattr(dds, "_solver", lambda: library)
+    values = list(dds.card_values([view.world(seed).record for seed in range(30)]))
+    assert len(values) == sum(sizes) == 30
+    assert max(sizes) <= max(4, os.cpu_count())
+    searching = make_agent("pimc:500,early=0", view.game)
+    searching.start(view.game, view.seat)
+    searching.progress = lambda *_: searching.stop()
+    sizes.clear()
+    searching.choose(view, 1)
+    solved_at_once = sum(sizes)
+    searching.start(view.game, view.seat)
+    searching.stop()  # before it begins: the fewest deals that allow an answer
+    sizes.clear()
+    searching.choose(view, 1)
+    assert sum(sizes) <= max(4, os.cpu_count()) < solved_at_once
+
+
+def test_an_agent_asks_the_solver_for_a_bounded_number_of_deals():
+    bridge = games.load("bridge")
+    check_agent("pimc:1000", bridge, 0)
+    with pytest.raises(BadOption, match="iterations=1001 is too much for a table; the most is 1000"):
+        check_agent("pimc:1001", bridge, 0)
+    check_agent("ismcts:50000", bridge, 0)
 
 
 def test_a_parser_is_stopped_at_its_limit():

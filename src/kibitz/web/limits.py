@@ -122,6 +122,9 @@ AGENTS = {
 }
 """The most that the string of an agent may ask for at a table or for advice, by option; `time` in seconds."""
 
+SOLVER = {"iterations": 1_000}
+"""Likewise for `pimc` in Bridge: each iteration is a deal for the double-dummy solver, which all share."""
+
 
 class Bucket:
     """How often something may be done: so many times a second, and some at once."""

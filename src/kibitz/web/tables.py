@@ -54,7 +54,7 @@ from kibitz.errors import (
 from kibitz.position import State, View
 from kibitz.protocol import UNNOTICED
 from kibitz.rng import derive
-from kibitz.web.limits import AGENTS
+from kibitz.web.limits import AGENTS, SOLVER
 
 WATCHER = -1
 """The observer that sits nowhere: it is told what all seats are told alike."""
@@ -709,12 +709,14 @@ def check_game(game: str) -> None:
 
 def check_agent(agent: str, rules: Any, seat: int) -> None:
     """An agent that plays the game, sees its seat only, and thinks within bounds."""
+    from kibitz.agents.bridge import Pimc
+
     if len(agent) > 300:
         raise BadOption("an agent's string may have 300 characters")
     made = make_known_agent(agent, rules)
     if made.cheating:
         raise Unsupported(f"{agent} looks at hidden cards; at a table nobody may")
-    for name, most in AGENTS.items():
+    for name, most in (AGENTS | SOLVER if isinstance(made, Pimc) else AGENTS).items():
         value = getattr(made, name, None) or 0
         if isinstance(value, int | float) and value > most:
             raise BadOption(f"{name}={value:g} is too much for a table; the most is {most:g}")

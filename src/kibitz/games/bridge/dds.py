@@ -6,7 +6,9 @@ is imported by the first call and not before.
 
 from __future__ import annotations
 
+import os
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -17,11 +19,44 @@ from kibitz.errors import needs
 VULNERABLE = ("none", "both", "ns", "ew")
 """Which sides are vulnerable, in the solver's order."""
 
-_BOARDS_AT_ONCE, _TABLES_AT_ONCE = 200, 8  # few tables a call: each is five solved boards or more
+_BOARDS_AT_ONCE = max(4, os.cpu_count() or 1)  # every thread of the solver has one; more are not faster
+_TABLES_AT_ONCE = 8  # each is five solved boards or more
 _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED = -1, 3, 1
-_ONE_AT_A_TIME = threading.Lock()  # the solver has threads of its own, and memory for one call
 _STRAINS = (3, 2, 1, 0, 4)
 """The solver's number of a strain, by ours; it is the same the other way round."""
+
+
+class _FirstCome:
+    """A lock that threads get in the order in which they asked for it.
+
+    A `threading.Lock` goes to whoever is quickest, which is the thread that has just released it: a long
+    search would keep all others from the solver.
+    """
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._is_taken = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    def __enter__(self) -> None:
+        with self._changing:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        turn.acquire()  # until `__exit__` of the one before releases it
+
+    def __exit__(self, *_: object) -> None:
+        with self._changing:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._is_taken = False
+
+
+_ONE_AT_A_TIME = _FirstCome()  # the solver has threads of its own, and memory for one call
 
 
 def _solver() -> Any:
