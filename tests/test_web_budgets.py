@@ -18,7 +18,7 @@ from unittest import mock
 import httpx
 import pytest
 
-from kibitz import games
+from kibitz import deadline, games
 from kibitz.agents import make_agent
 from kibitz.errors import BadOption, TooLong, Unsupported
 from kibitz.games.bridge import dds
@@ -311,6 +311,52 @@ def test_work_that_cannot_be_stopped_has_one_place_a_client():
     in_a_pool(4, test)
 
 
+def test_work_that_cannot_be_stopped_leaves_a_place_to_searches():
+    """Two clients with a parser each took all places of advice."""
+    release = threading.Event()
+
+    async def test(pool):
+        parsing = [asked(pool, name, release.wait, PATIENCE) for name in ("a", "b", "c")]
+        await asyncio.sleep(0)
+        assert await asked(pool, "d", str, can_stop=True) == ""
+        assert len(pool._working) == 2
+        release.set()
+        assert all(await asyncio.gather(*parsing))
+
+    in_a_pool(3, test)
+
+
+def test_the_laboratory_takes_no_place_from_others():
+    """Two of its pages, which may take minutes, took all places of advice."""
+
+    async def test():
+        thinker, release = thinking.Thinker(Limits(threads=1)), threading.Event()
+        pages = [asyncio.create_task(thinker.evaluate(name, release.wait, PATIENCE)) for name in "abc"]
+        await asyncio.sleep(0.1)
+        began = time.perf_counter()
+        assert await thinker.aside("d", str) == ""
+        assert time.perf_counter() - began < 1.0
+        release.set()
+        assert await asyncio.gather(*pages) == [True, True, True]
+        thinker.close()
+
+    asyncio.run(asyncio.wait_for(test(), PATIENCE))
+
+
+def test_a_page_of_the_laboratory_that_takes_too_long_is_stopped_and_the_worker_goes_on():
+    async def test():
+        limits = Limits(laboratory_seconds=0.2)
+        thinker = thinking.Thinker(limits, Process(limits.slots))
+        process = await thinker.aside("a", os.getpid)
+        with pytest.raises(TooLong, match=r"this page takes longer than 0.2 s to make"):
+            await thinker.evaluate("a", endless)
+        assert await thinker.aside("a", os.getpid) == process
+        thinker.close()
+        await thinker.worker.ended()
+
+    asyncio.run(asyncio.wait_for(test(), PATIENCE))
+
+
 def test_a_client_cannot_fill_the_queue():
     release = threading.Event()
 
@@ -421,13 +467,12 @@ def test_an_agent_asks_the_solver_for_a_bounded_number_of_deals():
     check_agent("ismcts:50000", bridge, 0)
 
 
+def endless():
+    while True:
+        deadline.check()
+
+
 def test_a_parser_is_stopped_at_its_limit():
-    from kibitz import deadline
-
-    def endless():
-        while True:
-            deadline.check()
-
     async def read():
         thinker = thinking.Thinker(Limits(parse_seconds=0.1))
         with pytest.raises(TooLong):

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -609,6 +610,11 @@ def test_the_laboratory_shows_experiments_and_their_figures(tmp_path):
             answer = client.get(f"/api/experiments/who/{number}.svg")
             assert answer.headers["content-type"] == "image/svg+xml"
         assert client.get("/api/experiments/nobody").status_code == 422
+    with serving(tmp_path / "tables", replace(LIMITS, laboratory_seconds=1e-9), path) as client:
+        for page in ("", "/who", "/who/0.svg"):
+            answer = client.get(f"/api/experiments{page}")
+            assert answer.status_code == 422
+            assert "this page takes longer than 1e-09 s to make" in answer.json()["message"]
 
 
 def test_without_a_store_the_laboratory_is_empty(client):

@@ -83,11 +83,19 @@ class Limits:
     laboratory_seconds: float = 120.0
     """For a page of the laboratory: a large experiment is evaluated anew when games were added."""
     threads: int = 0
-    """Slots of the worker process for moves, as many for answers in a pause, and as many for advice, studies
-    and parsing. 0: as many as the machine has cores, but from 2 to 4.
+    """Slots of the worker process for moves, as many for answers in a pause, and one more for advice, studies
+    and parsing; the laboratory has one. 0: as many as the machine has cores, but from 2 to 4.
     """
     waiting_a_client: int = 50
     """Pieces of advice, study and parsing of one client that may wait for a slot."""
+    moves_waiting_a_client: int = 400
+    """Moves at tables of one client that may wait for a slot; further ones are made by rules of thumb."""
+    half_life_seconds: float = 30.0
+    """After which the time that a client has used counts half, when it is decided who is served next."""
+    grace_seconds: float = 1.0
+    """For a search that was stopped to answer; then it is not waited for any longer."""
+    stuck_seconds: float = 20.0
+    """For work that reached its limit to end; then the worker process is restarted."""
 
     # --- Tables and studies ---
     tables: int = 10_000
@@ -105,8 +113,20 @@ class Limits:
 
     @property
     def places(self) -> int:
-        """How many moves are thought about at the same time; as many answers, and pieces of advice."""
+        """How many moves are thought about at the same time, and as many answers in a pause."""
         return self.threads or min(4, max(2, os.cpu_count() or 2))
+
+    @property
+    def places_beside(self) -> int:
+        """How many pieces of advice, study and parsing are worked on at the same time: parsers cannot be
+        stopped, so there is a place that they never take.
+        """
+        return self.places + 1
+
+    @property
+    def slots(self) -> int:
+        """Threads of the worker process; the laboratory has one."""
+        return 2 * self.places + self.places_beside + 1
 
 
 AGENTS = {

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kibitz.agents import Agent, make_known_agent
+from kibitz.errors import TooLong
 from kibitz.position import View
 from kibitz.rng import derive, stream
 from kibitz.search.advice import Advice, Row
@@ -32,10 +33,6 @@ _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _FIRST_SLICE = 16  # of the agent's iterations, one part
 _LARGEST_SLICE = 50_000  # iterations: the memory of a search is bounded, and it tells of itself now and then
-
-
-KINDS = 3
-"""Of things to think about: moves, answers in a window, and advice."""
 
 
 class Mind:
@@ -113,19 +110,21 @@ class Thinker:
     game.
 
     Answers in a window have places of their own too: one that is still thought about when the window closes
-    must not delay the next move, which would tell that somebody was asked.
+    must not delay the next move, which would tell that somebody was asked. So has the laboratory, whose
+    pages may take minutes and cannot be cut short.
     """
 
     def __init__(self, limits: Limits, worker: Worker | None = None) -> None:
-        self.limits, self.worker = limits, worker or Threads(KINDS * limits.places)
-        places, fair = limits.places, limits.fair_seconds
-        self._for_moves = FairPool(self.worker, places, fair_seconds=fair)
-        self._for_answers = FairPool(self.worker, places, fair_seconds=fair)
-        self._for_advice = FairPool(self.worker, places, limits.waiting_a_client, fair)
+        self.limits, self.worker = limits, worker or Threads(limits.slots)
+        moves, others = limits.moves_waiting_a_client, limits.waiting_a_client
+        self._for_moves = FairPool(self.worker, limits.places, limits, moves)
+        self._for_answers = FairPool(self.worker, limits.places, limits, moves)
+        self._for_advice = FairPool(self.worker, limits.places_beside, limits, others)
+        self._for_laboratory = FairPool(self.worker, 1, limits, others)
 
     def close(self) -> None:
         """Take nothing more, and end the worker."""
-        for pool in (self._for_moves, self._for_answers, self._for_advice):
+        for pool in (self._for_moves, self._for_answers, self._for_advice, self._for_laboratory):
             pool.close()
         self.worker.close()
 
@@ -165,6 +164,17 @@ class Thinker:
         """
         limit = self.limits.parse_seconds if seconds is None else seconds
         found: _Result = await self._for_advice.run(client, Work(work, given, limit), limit)
+        return found
+
+    async def evaluate(self, client: str, work: Callable[..., _Result], *given: Any) -> _Result:
+        """What a function returns for a page of the laboratory."""
+        limit = self.limits.laboratory_seconds
+        try:
+            found: _Result = await self._for_laboratory.run(client, Work(work, given, limit), limit)
+        except TooLong:
+            raise TooLong(
+                f"this page takes longer than {limit:g} s to make; `kibitz report` has no limit"
+            ) from None
         return found
 
 
