@@ -29,7 +29,7 @@ from kibitz.web.hosting import Connection, Host
 from kibitz.web.limits import Buckets, Limits, client_of
 from kibitz.web.pool import FairPool
 from kibitz.web.server import BoundedLog, Gate
-from kibitz.web.tables import Chair, Tables, check_agent
+from kibitz.web.tables import Chair, Tables, check_agent, read_table
 from kibitz.web.worker import Process, Threads, Work
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
@@ -504,6 +504,89 @@ def test_a_client_opens_only_some_studies_and_others_can_go_on(tmp_path):
     answers = asyncio.run(study())
     assert [answer["type"] for answer in answers] == ["line", "line", "refused", "line"]
     assert "2 lines of play open already" in answers[2]["message"]
+
+
+async def joined(host, token, client):
+    connection = Connection(host.limits, client)
+    await host.receive(connection, json.dumps({"type": "join", "token": token}))
+    return connection
+
+
+def kinds(connection):
+    return [json.loads(text)["type"] for text in connection.outbox]
+
+
+def read_slowly(monkeypatch, seconds):
+    """Let a table take so long to be read; the moments at which that began."""
+    began = []
+
+    def slowly(folder, name):
+        began.append(time.perf_counter())
+        table = read_table(folder, name)
+        time.sleep(seconds)
+        return table
+
+    monkeypatch.setattr("kibitz.web.hosting.read_table", slowly)
+    return began
+
+
+def test_who_leaves_while_a_table_is_read_takes_nobody_with_him(tmp_path, monkeypatch):
+    """The reading was shared, and ended for all with the connection that had asked first."""
+    began = read_slowly(monkeypatch, 0.3)
+
+    async def join():
+        with Tables(tmp_path) as tables:
+            host, made = Host(tables, Limits()), tables.create("briskola", [Chair("a"), Chair("b")])
+            first = asyncio.create_task(joined(host, made.watch, "a"))
+            second = asyncio.create_task(joined(host, made.seats[0], "b"))
+            await until(lambda: len(began) == 2)
+            first.cancel()
+            assert kinds(await second) == ["welcome", "update"]
+            assert host._reading == {}
+            host.close()
+
+    asyncio.run(asyncio.wait_for(join(), PATIENCE))
+
+
+def test_nobody_waits_for_his_table_in_the_queue_of_somebody_else(tmp_path):
+    async def join():
+        with Tables(tmp_path) as tables:
+            host, made = Host(tables, Limits()), tables.create("briskola", [Chair("a"), Chair("b")])
+            others = [asyncio.create_task(host.thinker.aside("a", time.sleep, 0.2)) for _ in range(15)]
+            await asyncio.sleep(0)
+            watching = asyncio.create_task(joined(host, made.watch, "a"))
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+            assert kinds(await joined(host, made.seats[0], "b")) == ["welcome", "update"]
+            assert time.perf_counter() - began < 1.0
+            assert kinds(await watching) == ["welcome", "update"]  # as soon as the table is open
+            assert not all(other.done() for other in others)
+            host.close()
+
+    asyncio.run(asyncio.wait_for(join(), PATIENCE))
+
+
+def test_a_table_that_was_read_before_others_moved_is_read_again(tmp_path, monkeypatch):
+    began = read_slowly(monkeypatch, 0.2)
+
+    async def join():
+        with Tables(tmp_path) as tables:
+            host, made = Host(tables, Limits()), tables.create("briskola", [Chair("a"), Chair("b")])
+            late = asyncio.create_task(joined(host, made.watch, "a"))
+            await until(lambda: began)
+            monkeypatch.setattr("kibitz.web.hosting.read_table", read_table)
+            first = await joined(host, made.seats[0], "b")
+            first.session.table.play(0, first.session.table.state.legal_moves()[0])
+            first.leave()
+            assert len((await late).session.table.moves) == 1
+            host.close()
+
+    asyncio.run(asyncio.wait_for(join(), PATIENCE))
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.001)
 
 
 def test_a_token_said_often_is_looked_up_once(tmp_path):

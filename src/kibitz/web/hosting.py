@@ -400,7 +400,8 @@ class Host:
         self._made: Counter[str] = Counter()  # tables of the day, by client
         self._studying: weakref.WeakSet[Study] = weakref.WeakSet()
         self._making_room = asyncio.Lock()
-        self._loading: dict[str, asyncio.Future[Table]] = {}
+        self._reading: dict[str, set[asyncio.Task[Table]]] = {}
+        """By table: who waits for it to be read, each with work of his own."""
 
     async def open_table(
         self,
@@ -441,20 +442,30 @@ class Host:
                 self._made.clear()
 
     async def _session(self, client: str, name: str) -> Session:
-        """The table by its name, in use from now on; a long record is read beside the event loop."""
+        """The table by its name, in use from now on; a long record is read beside the event loop.
+
+        Of several who come at once each reads it in his own turn, so nobody waits for somebody else's, and
+        whoever is first opens it for all.
+        """
         while name not in self._sessions:
-            if name not in self._loading:
-                self._loading[name] = asyncio.ensure_future(
-                    self.thinker.aside(
-                        client, read_table, self.tables.folder, name, seconds=self.limits.record_seconds
-                    )
-                )
+            given = (self.tables.folder, name)
+            seconds = self.limits.record_seconds
+            reading = asyncio.create_task(self.thinker.aside(client, read_table, *given, seconds=seconds))
+            others = self._reading.setdefault(name, set())
+            others.add(reading)
             try:
-                table = await self._loading[name]
+                await asyncio.wait((reading,))
             finally:
-                self._loading.pop(name, None)
-            if name not in self._sessions:  # of several who come at once the first one opens it
-                self._sessions[name] = Session(self, table)
+                is_first = reading in others
+                others.discard(reading)
+                reading.cancel()
+                if not others:
+                    self._reading.pop(name, None)
+            if is_first and name not in self._sessions:
+                self._sessions[name] = Session(self, reading.result())
+                for other in others:  # moves that are made from now on are not in what they find
+                    other.cancel()
+                others.clear()
         return self._sessions[name]
 
     def close_session(self, session: Session) -> None:

@@ -32,7 +32,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -744,33 +744,40 @@ class TableFile:
             raise Unwritable(f"the table cannot be recorded, so it was not opened: {error}") from error
 
     def append(self, *lines: dict[str, Any]) -> None:
-        """Add lines, whole or not at all."""
+        """Add lines, whole or not at all. What was left of a line when a process ended is cut off first."""
         data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
         try:
             # Unbuffered: once `write` returns, the line outlives the process. `r+`: a record that was removed
             # does not begin anew in the middle of a game.
             with self.path.open("r+b", buffering=0) as file:
-                file.seek(0, os.SEEK_END)
-                size = file.tell()
+                size = _whole(file)
                 if file.write(data) != len(data):
                     file.truncate(size)
                     raise OSError("the disk is full")
         except OSError as error:
             raise Unwritable(f"the move cannot be recorded, so it was not made: {error}") from error
 
-    def read(self, mend: bool) -> list[dict[str, Any]]:
-        """All lines; one that was being written when the process ended is dropped, and cut off to mend it."""
-        data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if mend and whole != data:
-            os.truncate(self.path, len(whole))
-        return [json.loads(line) for line in whole.split(b"\n")[:-1]]
+    def read(self) -> list[dict[str, Any]]:
+        """All lines, without one that is being written. Nothing is changed: others may be at the table."""
+        return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
 
     def header(self) -> dict[str, Any]:
         """The first line: who sits where."""
         with self.path.open("rb") as file:
             found: dict[str, Any] = json.loads(file.readline())
         return found
+
+
+def _whole(file: IO[bytes]) -> int:
+    """Cut off what follows the last whole line, and stand there."""
+    size = file.seek(0, os.SEEK_END)
+    if size:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            size = file.read().rfind(b"\n") + 1
+            file.truncate(size)
+    return file.seek(size)
 
 
 class _Draft:
@@ -979,7 +986,7 @@ def read_table(folder: Path, name: str, to_look: bool = False) -> Table:
         raise UnknownName("table", name[:40], [])
     file = TableFile(folder / f"{name}.jsonl")
     try:
-        header, *lines = file.read(mend=not to_look)
+        header, *lines = file.read()
         chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
         start = Start(**header["start"]) if header.get("start") else None
         # Older records do not say whether the number of a deal was chosen; a start always was.
