@@ -48,6 +48,7 @@ from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
 from kibitz.web.worker import Worker, WorkerLost
 
 _log = logging.getLogger(__name__)
+_HOUR = 3600.0
 
 
 class Connection:
@@ -228,6 +229,7 @@ class Session:
             self.changed()
         else:
             connection.tell()
+            self._moved.set()
         self.invite(connection)
 
     def connected(self, seat: int) -> int:
@@ -328,20 +330,28 @@ class Session:
         self._moved.set()
 
     async def _run(self) -> None:
-        """Let agents move and windows close, until the game is over."""
-        try:
-            while not self.table.is_over:
-                if self.table.window is not None:
-                    await self._hold_window()
-                elif (tasks := self.table.tasks()) and self.table.wish is None:
-                    await self._move(tasks[0], self.host.limits.pace_seconds)
-                else:
-                    await self._change()
-        except Exception as error:
-            _log.exception("table %s stops", self.table.name)
-            ours = error if isinstance(error, KibitzError) else InputError("the table has failed; reload")
-            for connection in self.connections:  # the disk is full, say
-                connection.put(refusal(ours))
+        """Let agents move and windows close, until the game is over.
+
+        What fails, because the disk is full, say, is tried again when somebody joins or does something.
+        """
+        while not self.table.is_over:
+            try:
+                await self._go_on()
+            except Exception as error:
+                _log.exception("table %s stops until somebody joins or does something", self.table.name)
+                ours = error if isinstance(error, KibitzError) else InputError("the table has failed; reload")
+                for connection in self.connections:
+                    connection.put(refusal(ours))
+                await self._change()
+
+    async def _go_on(self) -> None:
+        """Hold a window, let an agent move, or wait for people."""
+        if self.table.window is not None:
+            await self._hold_window()
+        elif (tasks := self.table.tasks()) and self.table.wish is None:
+            await self._move(tasks[0], self.host.limits.pace_seconds)
+        else:
+            await self._change()
 
     async def _change(self) -> None:
         """Wait until something happens at the table."""
@@ -434,10 +444,15 @@ class Host:
         for hour in itertools.count(1):
             limits, in_use = self.limits, list(self._sessions)
             given = (limits.table_days, limits.unplayed_days, in_use)
-            removed = await asyncio.to_thread(self.tables.remove_old, *given)
-            if removed:
-                _log.warning("%d tables were removed: nothing has happened there for a long time", removed)
-            await asyncio.sleep(3600)
+            try:
+                removed = await asyncio.to_thread(self.tables.remove_old, *given)
+                if removed:
+                    _log.warning(
+                        "%d tables were removed: nothing has happened there for a long time", removed
+                    )
+            except Exception:  # in an hour there is another try
+                _log.exception("old tables cannot be removed")
+            await asyncio.sleep(_HOUR)
             if hour % 24 == 0:
                 self._made.clear()
 

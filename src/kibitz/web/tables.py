@@ -1036,7 +1036,7 @@ def _is_unplayed(path: Path) -> bool:
     """Whether a table's file was not written to after the table was made."""
     try:
         made = calendar.timegm(time.strptime(TableFile(path).header()["made"], "%Y-%m-%dT%H:%M:%SZ"))
-    except (ValueError, KeyError, TypeError):
+    except Exception:  # a damaged file may say anything; it is kept like one that was played at
         return False
     return path.stat().st_mtime < made + _MAKING_SECONDS
 
