@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -20,12 +19,12 @@ from pydantic import BaseModel
 from kibitz import __version__
 from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported
 from kibitz.games.bridge.claims import Claim
+from kibitz.position import View
 from kibitz.rng import derive
 from kibitz.web import messages
 from kibitz.web.limits import Limits
 from kibitz.web.lines import Line
 from kibitz.web.messages import Advise, BadMessage, HandOver, Join, Ping
-from kibitz.web.pace import Pace
 from kibitz.web.studying import Study, strongest
 from kibitz.web.tables import (
     WATCHER,
@@ -208,6 +207,8 @@ class Session:
         """Where those who sat at a seat sit in the rematch."""
         self._judging: tuple[Wish, asyncio.Task[None]] | None = None
         """The claim that is being judged for the agents."""
+        self._choices: dict[int, View] = {}
+        """The last decision with a choice that an agent has made at a seat."""
         self._moved = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -371,23 +372,14 @@ class Session:
 
     async def _move(self, task: Task, at_least: float) -> None:
         """Let an agent decide, and carry it out if it is still wanted."""
+        player = Player(task.agent, self.table.rules, task.seat)
+        labels, earlier = self.table.labels[task.seat], self._choices.get(task.seat)
         in_window = self.table.window is not None
-        legal = task.view.legal_moves()
-        decision = (self.table.game, task.agent, task.ply)
-        if len(legal) == 1:
-            move = legal[0]
-            await asyncio.sleep(max(at_least, self.host.pace.draw(*decision)))
-        else:
-            began, compiled = time.perf_counter(), self.host.thinker.worker.compiling()
-            player = Player(task.agent, self.table.rules, task.seat)
-            labels = self.table.labels[task.seat]
-            given = (player, task.view, task.seed, labels, in_window)
-            thinking = self.host.thinker.choose(self.client, *given)
-            move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
-            taken = min(time.perf_counter() - began, self.host.limits.thinking_seconds)
-            was_compiling = self.host.thinker.worker.compiling() != compiled
-            if not in_window and not was_compiling:
-                self.host.pace.note(*decision, taken)
+        given = (player, task.view, task.seed, labels, earlier, in_window)
+        thinking = self.host.thinker.choose(self.client, *given)
+        move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
+        if len(task.view.legal_moves()) > 1:
+            self._choices[task.seat] = task.view
         while self.table.wish is not None:  # agents wait for what people agree on
             await self._change()
         if task.ply == len(self.table.moves) and self.table.chairs[task.seat].agent == task.agent:
@@ -405,7 +397,6 @@ class Host:
     def __init__(self, tables: Tables, limits: Limits, worker: Worker | None = None) -> None:
         self.tables, self.limits = tables, limits
         self.thinker = Thinker(limits, worker)
-        self.pace = Pace()
         self._sessions: dict[str, Session] = {}
         self._made: Counter[str] = Counter()  # tables of the day, by client
         self._studying: weakref.WeakSet[Study] = weakref.WeakSet()

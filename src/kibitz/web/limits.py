@@ -67,7 +67,7 @@ class Limits:
     window_seconds: float = 2.0
     """The pause after a play that may be bombed (`kibitz serve --pause`)."""
     pace_seconds: float = 0.3
-    """An agent's move takes at least so long; one that has no choice takes longer if others do."""
+    """An agent's move takes at least so long."""
     thinking_seconds: float = 15.0
     """For a move of an agent, while nobody else waits for a slot."""
     advice_seconds: float = 10.0

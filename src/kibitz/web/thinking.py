@@ -78,12 +78,37 @@ class Player(Mind):
         super().__init__(spec)
         self.rules, self.seat = rules, seat
 
-    def choose(self, view: View, seed: int, labels: Sequence[int]) -> int:
-        """The agent's move; `labels` is all that the seat has learned in this game."""
-        agent = self._made(self.rules, self.seat)
-        for label in labels:
-            agent.learn(label)
-        return agent.choose(view, seed)
+    def choose(self, view: View, seed: int, labels: Sequence[int], earlier: View | None = None) -> int:
+        """The agent's move; `labels` is all that the seat has learned in this game.
+
+        A move without a choice must not be told by its speed, such as a single card of the suit led. So
+        the agent thinks all the same, about the next choice in a world that the seat cannot tell from the
+        truth, and drops what it finds. If nobody has a choice any more there, it is the `earlier` one.
+
+        Such a move waits, takes its place, computes and is stopped as any other, so nothing that others do
+        at this server tells it apart. How hard a choice is may show: that depends on the cards.
+        """
+        legal = view.legal_moves()
+        if len(legal) > 1:
+            agent = self._made(self.rules, self.seat)
+            for label in labels:
+                agent.learn(label)
+            return agent.choose(view, seed)
+        other = next_choice(view, seed) or earlier
+        if other is not None:
+            self._made(self.rules, other.seat).choose(other, seed)
+        return legal[0]
+
+
+def next_choice(view: View, seed: int) -> View | None:
+    """The view of whoever has a choice next, in a random world that agrees with a view; none, if nobody."""
+    state = view.world(seed)
+    while not state.is_over and state.mover >= 0:
+        legal = state.legal_moves()
+        if len(legal) > 1:
+            return state.view()
+        state.play(legal[0])
+    return None
 
 
 class Slice(Mind):
@@ -135,12 +160,13 @@ class Thinker:
         view: View,
         seed: int,
         labels: Sequence[int],
+        earlier: View | None = None,
         in_window: bool = False,
     ) -> int:
         """An agent's move; by the rules of thumb, if it takes too long or fails."""
         pool, seconds = self._for_answers if in_window else self._for_moves, self.limits.thinking_seconds
         try:
-            work = Work(player.choose, (view, seed, list(labels)))
+            work = Work(player.choose, (view, seed, list(labels), earlier))
             return int(await pool.run(client, work, seconds, can_stop=True))
         except TimeoutError:
             _log.warning("%s did not answer in time; the rules of thumb move for it", player.spec)
