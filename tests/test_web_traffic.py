@@ -7,6 +7,7 @@ import random
 import re
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -399,6 +400,81 @@ def test_a_seat_claims_once_in_a_trick(tmp_path):
             assert not [a for a in answers[3] if a["type"] == "refused"]
 
     asyncio.run(claims())
+
+
+def test_a_claim_that_is_not_judged_in_time_may_be_made_again(tmp_path, monkeypatch):
+    """It was refused, and used up the claim of the trick, though nobody had looked at it to the end."""
+    slowness = [0.05]
+
+    def slowly(game, states):
+        for _ in states:
+            time.sleep(slowness[0])
+            yield [13.0]
+
+    monkeypatch.setattr(Bridge, "exact_values", slowly)
+
+    async def claims():
+        async with bridge_table(tmp_path, (1, 2)) as (host, table, clients):
+            host.limits = replace(LIMITS, thinking_seconds=0.1)
+            table.play(3, table.state.legal_moves()[0])
+            others = [clients[1], clients[WATCHER]]
+            await clients[2].say({"type": "claim", "tricks": 0})
+            await until(lambda: table.wish is None, 0.001)
+            told = [message for message in clients[2].hear() if message["type"] == "refused"]
+            assert [message["message"] for message in told] == [
+                "your claim was not judged in time; claim again"
+            ]
+            assert not [m for client in others for m in client.hear() if m["type"] == "refused"]
+            again = Tables.table(host.tables, table.name)
+            again.file = None
+            again.ask(Wish("claim", 2, 0))  # after a restart, too
+            slowness[0] = 0.0
+            await clients[2].say({"type": "claim", "tricks": 0})
+            await clients[1].say({"type": "answer", "agree": True})
+            await until(lambda: table.is_over, 0.001)
+
+    asyncio.run(claims())
+
+
+def test_a_claim_that_nobody_can_judge_is_refused_with_the_reason(tmp_path, monkeypatch):
+    async def claims():
+        async with bridge_table(tmp_path, (1, 2)) as (_, table, clients):
+            table.play(3, table.state.legal_moves()[0])
+            clients[2].hear()
+            monkeypatch.setattr("kibitz.games.bridge.dds.is_installed", lambda: False)
+            (refused,) = await clients[2].say({"type": "claim", "tricks": 0})
+            assert "A claim against agents needs the extra 'dds'" in refused["message"]
+            monkeypatch.undo()
+            await clients[2].say({"type": "claim", "tricks": 0})
+            assert table.wish is not None  # the claim of this trick was not used up
+
+    asyncio.run(claims())
+
+
+def test_who_plays_and_who_claims_is_the_client_of_the_work(tmp_path, monkeypatch):
+    """The agents thought in the queue of whoever had come first, though he only watched."""
+    clients = []
+
+    async def aside(client, *_, **__):
+        clients.append(client)
+        return True
+
+    async def ask():
+        async with bridge_table(tmp_path, ()) as (host, table, seats):
+            watching = seats[WATCHER].connection
+            session, watching.client = watching.session, "watcher"
+            assert session.client == "watcher"
+            table.chairs[1] = table.chairs[2] = Chair("a person")
+            for seat, name in ((1, "player"), (2, "claimer")):
+                session.join(Connection(LIMITS, name), seat, 0)
+            assert session.client == "player"
+            monkeypatch.setattr(host.thinker, "aside", aside)
+            table.ask(Wish("claim", 2, 13))
+            session.changed()
+            await until(lambda: clients, 0.001)
+            assert clients == ["claimer"]
+
+    asyncio.run(ask())
 
 
 def test_people_answer_a_claim_by_themselves(tmp_path):

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from kibitz import __version__
-from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported
+from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported, Unwritable
 from kibitz.games.bridge.claims import Claim
 from kibitz.position import View
 from kibitz.rng import derive
@@ -235,7 +235,7 @@ class Session:
 
     def connected(self, seat: int) -> int:
         """How many connections a seat has."""
-        return sum(connection.sits and connection.observer == seat for connection in self.connections)
+        return len(self.at_seat(seat))
 
     def chairs_shown(self) -> list[messages.ChairShown]:
         """Who sits where, and whether he is there."""
@@ -253,8 +253,13 @@ class Session:
 
     @property
     def client(self) -> str:
-        """For whom the agents of the table think: whoever has been here for longest."""
-        return self.connections[0].client if self.connections else ""
+        """For whom the agents of the table think: whoever has been here for longest, but first who plays."""
+        playing = [connection for connection in self.connections if connection.sits]
+        return (playing or self.connections)[0].client if self.connections else ""
+
+    def at_seat(self, seat: int) -> list[Connection]:
+        """The connections of a seat."""
+        return [each for each in self.connections if each.sits and each.observer == seat]
 
     async def rematch(self, same_deal: bool, client: str) -> None:
         """Open another table for those who sit here; the first to ask says how."""
@@ -294,16 +299,23 @@ class Session:
         """The agents' answer to a claim: nothing goes into it but what the claimer and everybody know."""
         table = self.table
         claim = Claim(table.seen_by(wish.seat), wish.tricks, seed=derive(len(table.moves), wish.seat))
+        thinker, seconds = self.host.thinker, self.host.limits.thinking_seconds
+        client = next((claiming.client for claiming in self.at_seat(wish.seat)), self.client)
+        good: bool | None = None
         try:
-            thinker, seconds = self.host.thinker, self.host.limits.thinking_seconds
-            good = await thinker.aside(self.client, claim.holds, seconds=seconds)
-            if table.wish is wish:
-                table.agents_answer(good)
-        except Exception:  # no solver, or the disk is full: the table must not wait for ever
-            _log.exception("a claim at table %s cannot be judged; the agents refuse it", table.name)
-            if table.wish is wish:
-                table.agents_answer(False)
+            good = await thinker.aside(client, claim.holds, seconds=seconds)
+        except Exception:  # the table must not wait for ever
+            _log.exception("a claim at table %s cannot be judged", table.name)
         self._judging = None
+        if table.wish is wish:
+            try:
+                table.agents_answer(good)
+            except Unwritable:
+                _log.exception("the answer to a claim at table %s cannot be recorded", table.name)
+                table.answer(wish.seat, False)
+            if good is None:
+                for connection in self.at_seat(wish.seat):
+                    connection.put(refusal(Unsupported("your claim was not judged in time; claim again")))
         self.changed()
 
     def leave(self, connection: Connection) -> None:

@@ -45,6 +45,7 @@ from kibitz.errors import (
     IllegalMove,
     InputError,
     KibitzError,
+    MissingExtra,
     ParseError,
     TooLong,
     UnknownName,
@@ -350,6 +351,8 @@ class Table:
         A seat may claim once in a trick, also after its claim was withdrawn or its moves were taken back. The
         claim is recorded when it is made, so that a restart does not allow another one.
         """
+        from kibitz.games.bridge import dds
+
         if self.is_over:
             raise IllegalMove("the game is over")
         if self.window is not None:
@@ -364,6 +367,8 @@ class Table:
             )
         elif (wish.seat, int(self.state.record.left)) in self._claimed:
             raise IllegalMove("you have claimed in this trick already; you may claim again in the next one")
+        elif not (dds.is_installed() or all(chair.is_person for chair in self.chairs)):
+            raise MissingExtra("A claim against agents", "dds")
         else:
             left = int(self.state.record.left)
             self._append({"claimed": wish.tricks, "seat": wish.seat, "left": left})
@@ -385,13 +390,18 @@ class Table:
         self.wish.agreed.add(seat)
         self._grant()
 
-    def agents_answer(self, agrees: bool) -> None:
-        """What all agents together say to the wish."""
-        if self.wish is not None and agrees:
-            self.wish.agents_agree = True
+    def agents_answer(self, agrees: bool | None) -> None:
+        """What all agents together say to the wish; none: they cannot say, and the seat may claim again."""
+        wish = self.wish
+        if wish is not None and agrees:
+            wish.agents_agree = True
             self._grant()
-        else:
-            self.wish = None
+            return
+        if wish is not None and agrees is None:
+            left = int(self.state.record.left)
+            self._append({"unjudged": wish.tricks, "seat": wish.seat, "left": left})
+            self._claimed.discard((wish.seat, left))
+        self.wish = None
 
     def _grant(self) -> None:
         """Do what is wished for, if all have agreed."""
@@ -589,6 +599,8 @@ class Table:
                 self._take_back(_within(line["undo"], len(self.moves)), seat)
             elif "claimed" in line:
                 self._claimed.add((seat, int(line["left"])))
+            elif "unjudged" in line:
+                self._claimed.discard((seat, int(line["left"])))
             elif "claim" in line:
                 self._give_up(seat, _within(line["claim"], int(self.state.record.left) + 1))
             else:

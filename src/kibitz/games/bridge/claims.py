@@ -30,10 +30,10 @@ class Claim:
         """Solve no further world: nobody waits for the verdict any more."""
         self._is_stopped = True
 
-    def holds(self) -> bool:
+    def holds(self) -> bool | None:
         """Whether the claimer's side makes so many tricks in every sampled world, all hands seen.
 
-        False, too, if it was stopped because it took too long.
+        None, if it was stopped before that was known.
         """
         view = self._view
         game, record = view.game, view.record
@@ -42,7 +42,7 @@ class Claim:
         made = int(game.made(record, int(game.team(view.mover))))
         for number in range(WORLDS):
             if self._is_stopped:
-                return False
+                return None
             (values,) = game.exact_values([view.world(derive(self._seed, number)).record])
             coming = int(max(values)) - made  # of the side that is to play
             if (coming if is_mover else left - coming) < self._tricks:
