@@ -50,6 +50,26 @@ def mode(path):
 # --- owners ---
 
 
+def test_a_list_of_own_tables_takes_a_bounded_time(tmp_path):
+    """A hundred long games were played through for one request."""
+    with Tables(tmp_path) as tables:
+        made = [played(tables, "briskola", 2, 40) for _ in range(20)]
+
+        async def listed(seconds):
+            host = Host(tables, Limits(record_seconds=seconds))
+            try:
+                return await host.tables_of("a", [new.seats[1] for new in made])
+            finally:
+                host.thinker.close()
+
+        whole, late = asyncio.run(listed(20.0)), asyncio.run(listed(0.0))
+    assert [(table.over, table.known) for table in whole] == [(True, True)] * 20
+    assert [(table.over, table.known) for table in late] == [(False, False)] * 20
+    assert [table.model_dump(exclude={"over", "known"}) for table in late] == [
+        table.model_dump(exclude={"over", "known"}) for table in whole
+    ]
+
+
 @posix
 def test_tables_can_be_read_by_their_owner_alone(tmp_path):
     before = os.umask(0)
@@ -185,7 +205,7 @@ def test_the_list_of_own_tables_leaves_a_damaged_one_out(tmp_path):
             file.write('{"seat": 99, "agent": "random"}\n')
         tokens = [bad["watch"], good["watch"]]
         shown = client.post("/api/tables/mine", json={"tokens": tokens})
-        assert [table["table"] for table in shown.json()] == [good["table"]]
+        assert [(table["table"], table["known"]) for table in shown.json()] == [(good["table"], True)]
         with client.websocket_connect("ws://localhost/socket") as socket:
             socket.send_json({"type": "join", "token": bad["watch"]})
             answer = socket.receive_json()

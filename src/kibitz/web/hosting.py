@@ -44,7 +44,7 @@ from kibitz.web.tables import (
     read_table,
 )
 from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
-from kibitz.web.worker import Worker, WorkerLost
+from kibitz.web.worker import Worker
 
 _log = logging.getLogger(__name__)
 _HOUR = 3600.0
@@ -492,17 +492,20 @@ class Host:
 
     async def tables_of(self, client: str, tokens: list[str]) -> list[messages.TableShown]:
         """What tokens open, for a list of one's own tables; what opens none that can be read is left out."""
+        places = {token: place for token in tokens if (place := self.tables.place(token)) is not None}
+        seen_at: dict[Place, Glance | None] = {}
+        for place in places.values():
+            if place.table in self._sessions:
+                seen_at[place] = glance(self._sessions[place.table].table, place.observer)
+        if away := [place for place in places.values() if place not in seen_at]:
+            given, seconds = (self.tables.folder, away), self.limits.record_seconds
+            seen_at |= zip(
+                away, await self.thinker.aside(client, look_at, *given, seconds=seconds), strict=True
+            )
         found = []
-        for token in dict.fromkeys(tokens):
-            place = self.tables.place(token)
-            if place is None:
-                continue
-            session = self._sessions.get(place.table)
-            try:
-                seen = glance(session.table, place.observer) if session else await self._look(client, place)
-            except WorkerLost:
-                raise
-            except KibitzError:
+        for token, place in places.items():
+            session, seen = self._sessions.get(place.table), seen_at[place]
+            if seen is None:
                 continue
             here = session.connected if session else (lambda _: 0)
             found.append(
@@ -514,13 +517,10 @@ class Host:
                     chairs=[messages.chair_shown(each, here(seat)) for seat, each in enumerate(seen.chairs)],
                     over=seen.over,
                     your_turn=seen.turn == place.observer and place.observer != WATCHER,
+                    known=seen.is_whole,
                 )
             )
         return found
-
-    async def _look(self, client: str, place: Place) -> Glance:
-        given = (self.tables.folder, place.table, place.observer)
-        return await self.thinker.aside(client, look_at, *given, seconds=self.limits.record_seconds)
 
     def close(self) -> None:
         """End everything; the tables are on disk."""

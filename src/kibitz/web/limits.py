@@ -79,7 +79,9 @@ class Limits:
     parse_seconds: float = 2.0
     """For reading a pasted text or a line of play, such as 100 boards; then the parser is stopped."""
     record_seconds: float = 5.0
-    """For reading what was played at a table here: 4,700 moves of Tichu take two seconds."""
+    """For reading what was played at a table here: 4,700 moves of Tichu take two seconds. For a list of one's
+    own tables as long, all together.
+    """
     laboratory_seconds: float = 120.0
     """For a page of the laboratory: a large experiment is evaluated anew when games were added."""
     threads: int = 0

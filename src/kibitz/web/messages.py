@@ -528,6 +528,8 @@ class TableShown(_Message):
     chairs: list[ChairShown]
     over: bool
     your_turn: bool
+    known: bool
+    """Whether `over` and `your_turn` are: the moves of many long games are not all read for one request."""
 
 
 class TextPasted(_Message):

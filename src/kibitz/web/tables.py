@@ -998,6 +998,7 @@ def read_table(folder: Path, name: str, to_look: bool = False) -> Table:
         raise UnknownName("table", name[:40], [])
     file = TableFile(folder / f"{name}.jsonl")
     try:
+        deadline.check()
         header, *lines = file.read()
         chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
         start = Start(**header["start"]) if header.get("start") else None
@@ -1027,6 +1028,8 @@ class Glance:
     chairs: list[Chair]
     over: bool
     turn: int | None
+    is_whole: bool = True
+    """Whether the moves were read: else nobody knows whether the game is over, and whose turn it is."""
 
 
 def glance(table: Table, observer: int) -> Glance:
@@ -1035,9 +1038,25 @@ def glance(table: Table, observer: int) -> Glance:
     return Glance(table.game, table.chairs, position["over"], position["turn"])
 
 
-def look_at(folder: Path, name: str, observer: int) -> Glance:
-    """A table of a folder at a glance."""
-    return glance(read_table(folder, name, to_look=True), observer)
+def look_at(folder: Path, places: Sequence[Place]) -> list[Glance | None]:
+    """Tables of a folder at a glance; none for those that cannot be read.
+
+    When its time is over (`kibitz.deadline`) only the first lines are read of those that are left.
+    """
+    return [_look_at(folder, place) for place in places]
+
+
+def _look_at(folder: Path, place: Place) -> Glance | None:
+    try:
+        return glance(read_table(folder, place.table, to_look=True), place.observer)
+    except TooLong:
+        with contextlib.suppress(Exception):  # a damaged file may say anything
+            header = TableFile(folder / f"{place.table}.jsonl").header()
+            chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
+            return Glance(header["game"], chairs, over=False, turn=None, is_whole=False)
+    except KibitzError:
+        pass
+    return None
 
 
 _NEW_SECONDS = 600.0
