@@ -25,7 +25,7 @@ from kibitz.web import messages
 from kibitz.web.limits import Limits
 from kibitz.web.lines import Line
 from kibitz.web.messages import Advise, BadMessage, HandOver, Join, Ping
-from kibitz.web.studying import Study, strongest
+from kibitz.web.studying import Study, opened, strongest
 from kibitz.web.tables import (
     WATCHER,
     Chair,
@@ -569,8 +569,10 @@ class Host:
         if connection.session is not None:
             raise BadMessage("this connection has joined a table; open another one to study")
         start = messages.start_of(message.start)
-        line = await self.thinker.aside(connection.client, Line, message.game, start, message.moves)
-        self._open_line(connection, line, [])
+        found = await self.thinker.aside(
+            connection.client, opened, message.game, start, message.moves, list[str]()
+        )
+        self._open_line(connection, *found)
 
     async def _review(self, connection: Connection) -> None:
         """The whole game lies open when it is over, and not before."""
@@ -579,12 +581,13 @@ class Host:
         table = connection.session.table
         if not table.is_over:
             raise Unsupported("a game can be reviewed when it is over")
-        given = (table.game, table.start, list(table.moves))
+        chairs = [chair.agent or chair.name for chair in table.chairs]
+        given = (table.game, table.start, list(table.moves), chairs)
         seconds = self.limits.record_seconds
-        line = await self.thinker.aside(connection.client, Line, *given, seconds=seconds)
-        self._open_line(connection, line, [chair.agent or chair.name for chair in table.chairs])
+        found = await self.thinker.aside(connection.client, opened, *given, seconds=seconds)
+        self._open_line(connection, *found)
 
-    def _open_line(self, connection: Connection, line: Line, chairs: list[str]) -> None:
+    def _open_line(self, connection: Connection, line: Line, shown: messages.LineShown) -> None:
         connection.close_study()
         if len(self._studying) >= self.limits.studies:
             raise Unsupported(
@@ -594,9 +597,9 @@ class Host:
             raise Unsupported(
                 f"you have {self.limits.studies_a_client} lines of play open already; close one of them"
             )
-        connection.study = Study(line, chairs, self.thinker, connection.client, connection.put)
+        connection.study = Study(line, self.thinker, connection.client, connection.put)
         self._studying.add(connection.study)
-        connection.study.show()
+        connection.put(shown)
 
     async def _act(self, connection: Connection, message: messages.AtTable) -> None:
         session = connection.session

@@ -64,6 +64,8 @@ SCHEMA = "kibitz.table/1"
 _AGENT_STREAM = 2
 """As in `kibitz.arena.play`, so that a table of agents is a game of a match; a test holds them together."""
 _EXACT_IN_JAVASCRIPT = 1 << 53
+_LANDMARK = 50
+"""Moves: to take one back, no more than so many are made again."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,8 @@ class Table:
         self._claimed: set[tuple[int, int]] = set()
         """Who has claimed when so many tricks were left."""
         self.file: TableFile | _Draft | None = None
+        self._landmarks: list[tuple[Any, int]] = []
+        """Every so many moves the position before the move, and the number of chance events until then."""
         self._told: dict[int, list[Event]] = {observer: [] for observer in (WATCHER, *range(len(chairs)))}
         self._chances = 0
         self._settle()
@@ -318,6 +322,8 @@ class Table:
             self._settle()
 
     def _make(self, move: int) -> None:
+        if len(self.moves) % _LANDMARK == 0:
+            self._landmarks.append((self.state.array.copy(), self._chances))
         self._tell_of(move)
         self._movers.append(self.state.mover)
         self._in_window.append(self.window is not None)
@@ -432,15 +438,17 @@ class Table:
     def _take_back(self, ply: int, seat: int) -> None:
         """Go back to the position before a move: what was dealt since will be dealt again."""
         self.wish = None
-        moves, self._chances = self.moves[:ply], 0
-        state = self.start.begin(games.load_known(self.game))
-        for move in (*moves, None):
+        last = ply // _LANDMARK
+        array, self._chances = self._landmarks[last]
+        state = State(self.rules, array.copy())
+        for move in (*self.moves[last * _LANDMARK : ply], None):
             while not state.is_over and state.mover < 0:
                 self.start.settle(state, self._chances)
                 self._chances += 1
             if move is not None:
                 self.rules.play(state.record, np.int64(move))  # it was checked when it was made
         self.state = state
+        del self._landmarks[-(-ply // _LANDMARK) :]
         for numbers in (self.moves, self._movers, *self.labels):
             del numbers[ply:]
         del self._in_window[ply:]
