@@ -520,8 +520,8 @@ def test_tricks_are_claimed_and_judged_by_what_the_claimer_sees():
     table.play(
         3, "10♠" if "10♠" in str(table.position(3)["moves"]) else table.position(3)["moves"][0]["text"]
     )
-    assert Claim(table.seen_by(2), 13, seed=1).holds()
-    assert not Claim(table.seen_by(1), 13, seed=1).holds()
+    assert Claim(table.seen_by(2), 13, seed=1, worlds=20).holds()
+    assert not Claim(table.seen_by(1), 13, seed=1, worlds=20).holds()
     with pytest.raises(IllegalMove):
         table.ask(Wish("claim", 2, 14))
     with pytest.raises(Unsupported):

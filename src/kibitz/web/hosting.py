@@ -298,7 +298,8 @@ class Session:
     async def _judge(self, wish: Wish) -> None:
         """The agents' answer to a claim: nothing goes into it but what the claimer and everybody know."""
         table = self.table
-        claim = Claim(table.seen_by(wish.seat), wish.tricks, seed=derive(len(table.moves), wish.seat))
+        seed, worlds = derive(len(table.moves), wish.seat), self.host.limits.claim_worlds
+        claim = Claim(table.seen_by(wish.seat), wish.tricks, seed, worlds)
         thinker, seconds = self.host.thinker, self.host.limits.thinking_seconds
         client = next((claiming.client for claiming in self.at_seat(wish.seat)), self.client)
         good: bool | None = None

@@ -46,6 +46,20 @@ class Limits:
     """Of a message from a browser at a table."""
     study_characters: int = 60_000
     """Of a message from one that has not joined a table, and of a pasted text: a whole line of play fits."""
+    line_moves: int = 1000
+    """Of a line of play that is studied or played on from."""
+    position_characters: int = 4000
+    """Of the position that a line begins with, such as a board of Bridge with its auction and comments."""
+    boards: int = 500
+    """In a pasted text."""
+    worlds: int = 50
+    """Sampled for one request in a review or study."""
+    tokens: int = 100
+    """Of tables, in a request for the list of one's own."""
+    name_characters: int = 40
+    """Of the name of a person at a table."""
+    agent_characters: int = 300
+    """Of the string of an agent."""
     unsent: int = 500
     """Messages that may wait for a slow connection before it is dropped."""
     unsent_bytes: int = 1_000_000
@@ -108,10 +122,14 @@ class Limits:
     """Lines of play that may be open at a time."""
     studies_a_client: int = 20
     """Lines of play that one client may have open at a time."""
+    claim_worlds: int = 20
+    """Deals that are solved to judge a claim; each seat may claim once in a trick."""
     table_days: float = 90.0
     """A table at which nothing has happened for so long is removed."""
     unplayed_days: float = 1.0
     """So is one at which nobody has ever moved; if there are too many tables, the oldest of these go."""
+    new_table_seconds: float = 600.0
+    """But none that was opened so recently: people may still be sitting down."""
 
     @property
     def places(self) -> int:

@@ -55,7 +55,7 @@ from kibitz.errors import (
 from kibitz.position import State, View
 from kibitz.protocol import UNNOTICED
 from kibitz.rng import derive
-from kibitz.web.limits import AGENTS, SOLVER
+from kibitz.web.limits import AGENTS, SOLVER, Limits
 
 WATCHER = -1
 """The observer that sits nowhere: it is told what all seats are told alike."""
@@ -731,8 +731,8 @@ def check_agent(agent: str, rules: Any, seat: int) -> None:
     """An agent that plays the game, sees its seat only, and thinks within bounds."""
     from kibitz.agents.bridge import Pimc
 
-    if len(agent) > 300:
-        raise BadOption("an agent's string may have 300 characters")
+    if len(agent) > Limits.agent_characters:
+        raise BadOption(f"an agent's string may have {Limits.agent_characters} characters")
     made = make_known_agent(agent, rules)
     if made.cheating:
         raise Unsupported(f"{agent} looks at hidden cards; at a table nobody may")
@@ -839,7 +839,7 @@ class NewTable:
 class Tables:
     """All tables of a folder; only who may sit where is kept in memory."""
 
-    def __init__(self, folder: Path, most: int = 10_000) -> None:
+    def __init__(self, folder: Path, most: int = Limits.tables) -> None:
         self.folder, self.most = folder, most
         self._places: dict[str, Place] = {}
         self._names: set[str] = set()
@@ -948,7 +948,11 @@ class Tables:
         for path in self.folder.glob("*.jsonl"):
             with contextlib.suppress(OSError):
                 made = path.stat().st_mtime
-                if path.stem not in kept and time.time() - made > _NEW_SECONDS and _is_unplayed(path):
+                if (
+                    path.stem not in kept
+                    and time.time() - made > Limits.new_table_seconds
+                    and _is_unplayed(path)
+                ):
                     found.append((made, path))
         self._remove([path for _, path in sorted(found)[: max(1, self.most // 100)]])
 
@@ -1065,10 +1069,6 @@ def _look_at(folder: Path, place: Place) -> Glance | None:
     except KibitzError:
         pass
     return None
-
-
-_NEW_SECONDS = 600.0
-"""People may still be sitting down at a table that was opened so recently."""
 
 
 def _is_unplayed(path: Path) -> bool:

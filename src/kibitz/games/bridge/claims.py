@@ -8,9 +8,6 @@ from kibitz.games.bridge.rules import OVER
 from kibitz.position import View
 from kibitz.rng import derive
 
-WORLDS = 20
-"""A claim is judged by so many deals."""
-
 
 class Claim:
     """A claim, judged by what the claimer knows, and by nothing else.
@@ -22,8 +19,8 @@ class Claim:
     nor do the others, for he shows his hand, and the rest of his view (dummy, the cards played) they see.
     """
 
-    def __init__(self, view: View, tricks: int, seed: int) -> None:
-        self._view, self._tricks, self._seed = view, tricks, seed
+    def __init__(self, view: View, tricks: int, seed: int, worlds: int) -> None:
+        self._view, self._tricks, self._seed, self._worlds = view, tricks, seed, worlds
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -40,7 +37,7 @@ class Claim:
         side, left = int(game.team(view.seat)), int(record.left)
         is_mover = int(game.team(view.mover)) == side
         made = int(game.made(record, int(game.team(view.mover))))
-        for number in range(WORLDS):
+        for number in range(self._worlds):
             if self._is_stopped:
                 return None
             (values,) = game.exact_values([view.world(derive(self._seed, number)).record])
