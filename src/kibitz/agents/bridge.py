@@ -88,7 +88,7 @@ class Pimc(Searcher):
         found = Statistics.of(legal_moves(view))
         rng = stream(seed)
         drawn = self._worlds(view, "worlds", rng)
-        tricks = np.zeros((0, len(found.moves)))
+        tricks, asker = np.zeros((0, len(found.moves))), dds.Asker()
         while len(tricks) < self.iterations and not self._is_decided(view, tricks):
             if self._is_stopped and len(tricks):
                 break
@@ -103,7 +103,7 @@ class Pimc(Searcher):
                     f"({promises_text(view.record)}); widen what it has told"
                 )
             solved = []
-            for values in dds.card_values(list(worlds[kept].view(np.recarray))):
+            for values in dds.card_values(list(worlds[kept].view(np.recarray)), asker):
                 solved.append([values[move] for move in found.moves])
                 if self._is_stopped:  # the solver may have others to serve before it solves the rest
                     break
