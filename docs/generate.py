@@ -436,6 +436,7 @@ def limits_page() -> str:
     parts += ["\n## Agents\n", "The most that an agent's string may ask for at a table or for advice.\n"]
     parts += ["| option | most |", "|---|---:|"]
     parts += [f"| `{name}` | {_plain(most)} |" for name, most in limits.AGENTS.items()]
+    parts += [f"| `{name}` of `pimc` in Bridge | {_plain(most)} |" for name, most in limits.SOLVER.items()]
     return "\n".join(parts)
 
 

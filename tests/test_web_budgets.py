@@ -13,12 +13,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import httpx
+import numpy as np
 import pytest
 
-from kibitz import games
-from kibitz.errors import TooLong, Unsupported
+from kibitz import deadline, games
+from kibitz.agents import make_agent
+from kibitz.errors import BadOption, TooLong, Unsupported
+from kibitz.games.bridge import dds
 from kibitz.position import deal
 from kibitz.web import server, thinking
 from kibitz.web.app import create_app
@@ -26,7 +30,7 @@ from kibitz.web.hosting import Connection, Host
 from kibitz.web.limits import Buckets, Limits, client_of
 from kibitz.web.pool import FairPool
 from kibitz.web.server import BoundedLog, Gate
-from kibitz.web.tables import Chair, Tables
+from kibitz.web.tables import Chair, Tables, check_agent, read_table
 from kibitz.web.worker import Process, Threads, Work
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
@@ -308,6 +312,52 @@ def test_work_that_cannot_be_stopped_has_one_place_a_client():
     in_a_pool(4, test)
 
 
+def test_work_that_cannot_be_stopped_leaves_a_place_to_searches():
+    """Two clients with a parser each took all places of advice."""
+    release = threading.Event()
+
+    async def test(pool):
+        parsing = [asked(pool, name, release.wait, PATIENCE) for name in ("a", "b", "c")]
+        await asyncio.sleep(0)
+        assert await asked(pool, "d", str, can_stop=True) == ""
+        assert len(pool._working) == 2
+        release.set()
+        assert all(await asyncio.gather(*parsing))
+
+    in_a_pool(3, test)
+
+
+def test_the_laboratory_takes_no_place_from_others():
+    """Two of its pages, which may take minutes, took all places of advice."""
+
+    async def test():
+        thinker, release = thinking.Thinker(Limits(threads=1)), threading.Event()
+        pages = [asyncio.create_task(thinker.evaluate(name, release.wait, PATIENCE)) for name in "abc"]
+        await asyncio.sleep(0.1)
+        began = time.perf_counter()
+        assert await thinker.aside("d", str) == ""
+        assert time.perf_counter() - began < 1.0
+        release.set()
+        assert await asyncio.gather(*pages) == [True, True, True]
+        thinker.close()
+
+    asyncio.run(asyncio.wait_for(test(), PATIENCE))
+
+
+def test_a_page_of_the_laboratory_that_takes_too_long_is_stopped_and_the_worker_goes_on():
+    async def test():
+        limits = Limits(laboratory_seconds=0.2)
+        thinker = thinking.Thinker(limits, Process(limits.slots))
+        process = await thinker.aside("a", os.getpid)
+        with pytest.raises(TooLong, match=r"this page takes longer than 0.2 s to make"):
+            await thinker.evaluate("a", endless)
+        assert await thinker.aside("a", os.getpid) == process
+        thinker.close()
+        await thinker.worker.ended()
+
+    asyncio.run(asyncio.wait_for(test(), PATIENCE))
+
+
 def test_a_client_cannot_fill_the_queue():
     release = threading.Event()
 
@@ -362,13 +412,71 @@ def test_one_client_does_not_hold_up_anothers_answer(worker):
     assert asyncio.run(wait_for_an_answer(["a", "b", "c", "d"])) < 1.0
 
 
+def test_long_searches_do_not_keep_the_solver_from_others():
+    """The double-dummy solver does one thing at a time, and whoever had it took it again at once."""
+    held, release = [], threading.Event()
+
+    def hold_again_and_again():
+        asker = dds.Asker()
+        while not release.is_set():
+            with dds._TURNS.turn(asker):
+                held.append(1)
+                time.sleep(0.01)
+
+    threads = [threading.Thread(target=hold_again_and_again) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    new, old, last = [], [], dds.Asker()
+    last.seconds = 0.1
+    for waited, asker in [(new, None), (old, last)] * 10:
+        time.sleep(0.1)
+        before = len(held)
+        with dds._TURNS.turn(asker or dds.Asker()):
+            waited.append(len(held) - before)
+    release.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert np.median(new) <= 1  # whoever has it finishes its boards
+    assert max(old) < 60  # nobody waits for ever, whoever else asks
+
+
+def test_the_solver_takes_a_few_boards_at_a_time(monkeypatch):
+    """A hundred of them took seconds, in which nobody else had the solver."""
+    view, sizes = deal(games.load("bridge"), 7).view(), []
+    solve = dds._solver().SolveAllBoardsBin
+    library = mock.Mock(wraps=dds._solver())
+    library.SolveAllBoardsBin = lambda asked, solved: [sizes.append(asked.noOfBoards), solve(asked, solved)]
+    monkeypatch.setattr(dds, "_solver", lambda: library)
+    values = list(dds.card_values([view.world(seed).record for seed in range(30)]))
+    assert len(values) == sum(sizes) == 30
+    assert max(sizes) <= max(4, os.cpu_count())
+    searching = make_agent("pimc:500,early=0", view.game)
+    searching.start(view.game, view.seat)
+    searching.progress = lambda *_: searching.stop()
+    sizes.clear()
+    searching.choose(view, 1)
+    solved_at_once = sum(sizes)
+    searching.start(view.game, view.seat)
+    searching.stop()  # before it begins: the fewest deals that allow an answer
+    sizes.clear()
+    searching.choose(view, 1)
+    assert sum(sizes) <= max(4, os.cpu_count()) < solved_at_once
+
+
+def test_an_agent_asks_the_solver_for_a_bounded_number_of_deals():
+    bridge = games.load("bridge")
+    check_agent("pimc:1000", bridge, 0)
+    with pytest.raises(BadOption, match="iterations=1001 is too much for a table; the most is 1000"):
+        check_agent("pimc:1001", bridge, 0)
+    check_agent("ismcts:50000", bridge, 0)
+
+
+def endless():
+    while True:
+        deadline.check()
+
+
 def test_a_parser_is_stopped_at_its_limit():
-    from kibitz import deadline
-
-    def endless():
-        while True:
-            deadline.check()
-
     async def read():
         thinker = thinking.Thinker(Limits(parse_seconds=0.1))
         with pytest.raises(TooLong):
@@ -400,6 +508,89 @@ def test_a_client_opens_only_some_studies_and_others_can_go_on(tmp_path):
     answers = asyncio.run(study())
     assert [answer["type"] for answer in answers] == ["line", "line", "refused", "line"]
     assert "2 lines of play open already" in answers[2]["message"]
+
+
+async def joined(host, token, client):
+    connection = Connection(host.limits, client)
+    await host.receive(connection, json.dumps({"type": "join", "token": token}))
+    return connection
+
+
+def kinds(connection):
+    return [json.loads(text)["type"] for text in connection.outbox]
+
+
+def read_slowly(monkeypatch, seconds):
+    """Let a table take so long to be read; the moments at which that began."""
+    began = []
+
+    def slowly(folder, name):
+        began.append(time.perf_counter())
+        table = read_table(folder, name)
+        time.sleep(seconds)
+        return table
+
+    monkeypatch.setattr("kibitz.web.hosting.read_table", slowly)
+    return began
+
+
+def test_who_leaves_while_a_table_is_read_takes_nobody_with_him(tmp_path, monkeypatch):
+    """The reading was shared, and ended for all with the connection that had asked first."""
+    began = read_slowly(monkeypatch, 0.3)
+
+    async def join():
+        with Tables(tmp_path) as tables:
+            host, made = Host(tables, Limits()), tables.create("briskola", [Chair("a"), Chair("b")])
+            first = asyncio.create_task(joined(host, made.watch, "a"))
+            second = asyncio.create_task(joined(host, made.seats[0], "b"))
+            await until(lambda: len(began) == 2)
+            first.cancel()
+            assert kinds(await second) == ["welcome", "update"]
+            assert host._reading == {}
+            host.close()
+
+    asyncio.run(asyncio.wait_for(join(), PATIENCE))
+
+
+def test_nobody_waits_for_his_table_in_the_queue_of_somebody_else(tmp_path):
+    async def join():
+        with Tables(tmp_path) as tables:
+            host, made = Host(tables, Limits()), tables.create("briskola", [Chair("a"), Chair("b")])
+            others = [asyncio.create_task(host.thinker.aside("a", time.sleep, 0.2)) for _ in range(15)]
+            await asyncio.sleep(0)
+            watching = asyncio.create_task(joined(host, made.watch, "a"))
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+            assert kinds(await joined(host, made.seats[0], "b")) == ["welcome", "update"]
+            assert time.perf_counter() - began < 1.0
+            assert kinds(await watching) == ["welcome", "update"]  # as soon as the table is open
+            assert not all(other.done() for other in others)
+            host.close()
+
+    asyncio.run(asyncio.wait_for(join(), PATIENCE))
+
+
+def test_a_table_that_was_read_before_others_moved_is_read_again(tmp_path, monkeypatch):
+    began = read_slowly(monkeypatch, 0.2)
+
+    async def join():
+        with Tables(tmp_path) as tables:
+            host, made = Host(tables, Limits()), tables.create("briskola", [Chair("a"), Chair("b")])
+            late = asyncio.create_task(joined(host, made.watch, "a"))
+            await until(lambda: began)
+            monkeypatch.setattr("kibitz.web.hosting.read_table", read_table)
+            first = await joined(host, made.seats[0], "b")
+            first.session.table.play(0, first.session.table.state.legal_moves()[0])
+            first.leave()
+            assert len((await late).session.table.moves) == 1
+            host.close()
+
+    asyncio.run(asyncio.wait_for(join(), PATIENCE))
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.001)
 
 
 def test_a_token_said_often_is_looked_up_once(tmp_path):

@@ -201,7 +201,7 @@ class Slow:
 @pytest.mark.parametrize("studies", [1, 3])
 def test_nothing_is_studied_for_those_who_have_gone(tmp_path, monkeypatch, studies):
     slow = Slow()
-    monkeypatch.setattr(hosting, "Line", slow)
+    monkeypatch.setattr(hosting, "opened", slow)
 
     async def test():
         async with serving(tmp_path) as port:
@@ -280,7 +280,7 @@ async def heard(connection, kind):
 
 def test_many_long_messages_may_not_wait(tmp_path, monkeypatch):
     """They are read while one before them is worked on, but they must not fill the memory."""
-    monkeypatch.setattr(hosting, "Line", Slow())
+    monkeypatch.setattr(hosting, "opened", Slow())
 
     async def test():
         async with (
@@ -335,7 +335,7 @@ def test_a_failure_in_the_worker_ends_no_connection(tmp_path, monkeypatch, caplo
     def fail(*_):
         raise RuntimeError("in the worker process: a fault")
 
-    monkeypatch.setattr(hosting, "Line", fail)
+    monkeypatch.setattr(hosting, "opened", fail)
     with (
         TestClient(create_app(tmp_path), base_url=LOCAL) as client,
         client.websocket_connect("ws://localhost/socket") as connection,

@@ -1,5 +1,6 @@
 """The folder of tables: who may read it, damaged files, a full disk, several threads."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -12,6 +13,8 @@ import pytest
 
 from kibitz.errors import KibitzError, Unwritable
 from kibitz.web.app import create_app
+from kibitz.web.hosting import Connection, Host
+from kibitz.web.limits import Limits
 from kibitz.web.tables import Chair, Tables
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
@@ -45,6 +48,26 @@ def mode(path):
 
 
 # --- owners ---
+
+
+def test_a_list_of_own_tables_takes_a_bounded_time(tmp_path):
+    """A hundred long games were played through for one request."""
+    with Tables(tmp_path) as tables:
+        made = [played(tables, "briskola", 2, 40) for _ in range(20)]
+
+        async def listed(seconds):
+            host = Host(tables, Limits(record_seconds=seconds))
+            try:
+                return await host.tables_of("a", [new.seats[1] for new in made])
+            finally:
+                host.thinker.close()
+
+        whole, late = asyncio.run(listed(20.0)), asyncio.run(listed(0.0))
+    assert [(table.over, table.known) for table in whole] == [(True, True)] * 20
+    assert [(table.over, table.known) for table in late] == [(False, False)] * 20
+    assert [table.model_dump(exclude={"over", "known"}) for table in late] == [
+        table.model_dump(exclude={"over", "known"}) for table in whole
+    ]
 
 
 @posix
@@ -127,6 +150,53 @@ def test_a_damaged_first_line_keeps_no_other_table_from_being_served(tmp_path, n
     assert unreadable > n / 10
 
 
+@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.soak)])
+def test_a_damaged_file_keeps_no_old_table_from_being_removed(tmp_path, n):
+    rng = random.Random(4)
+    with Tables(tmp_path) as tables:
+        damaged = tables.create("briskola", people()).table.file.path
+        text = damaged.read_text()
+        for number in range(n):
+            old = tables.create("briskola", people()).table.file.path
+            header, *rest = old.read_text().split("\n")
+            old.write_text("\n".join([json.dumps({**json.loads(header), "made": LONG_AGO}), *rest]))
+            damaged.write_text("[" * 100_000 + "\n" if number == 0 else mutated(text, rng))
+            for path in (damaged, old):
+                os.utime(path, (SINCE,) * 2)
+            if number % 2:
+                tables.remove_old(1e9, 1.0)
+            else:
+                tables.most = 1
+                tables.make_room()
+                tables.make_room()
+                tables.most = 10_000
+            assert not old.exists()
+
+
+LONG_AGO, SINCE = "2026-01-01T00:00:00Z", 1767225600
+
+
+def test_housekeeping_goes_on_after_a_failure(tmp_path, monkeypatch):
+    async def keep_house():
+        with Tables(tmp_path) as tables:
+            host, tries = Host(tables, Limits()), []
+
+            def remove_old(*_):
+                tries.append(1)
+                raise RecursionError("deep")
+
+            tables.remove_old = remove_old
+            keeping = asyncio.create_task(host.keep_house())
+            while len(tries) < 3:
+                await asyncio.sleep(0.001)
+            assert not keeping.done()
+            keeping.cancel()
+            host.close()
+
+    monkeypatch.setattr("kibitz.web.hosting._HOUR", 0.0)
+    asyncio.run(asyncio.wait_for(keep_house(), 10.0))
+
+
 def test_the_list_of_own_tables_leaves_a_damaged_one_out(tmp_path):
     with TestClient(create_app(tmp_path), base_url="http://localhost") as client:
         wanted = {"game": "briskola", "seats": [{"name": "a"}, {"name": "b"}]}
@@ -135,7 +205,7 @@ def test_the_list_of_own_tables_leaves_a_damaged_one_out(tmp_path):
             file.write('{"seat": 99, "agent": "random"}\n')
         tokens = [bad["watch"], good["watch"]]
         shown = client.post("/api/tables/mine", json={"tokens": tokens})
-        assert [table["table"] for table in shown.json()] == [good["table"]]
+        assert [(table["table"], table["known"]) for table in shown.json()] == [(good["table"], True)]
         with client.websocket_connect("ws://localhost/socket") as socket:
             socket.send_json({"type": "join", "token": bad["watch"]})
             answer = socket.receive_json()
@@ -173,6 +243,42 @@ def test_a_table_that_cannot_be_recorded_leaves_nothing(tables, room):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert sorted(tables.folder.iterdir()) == before
     assert len(tables) == 1
+
+
+@pytest.mark.parametrize("who", ["player", "watcher"])
+def test_agents_move_again_when_the_disk_has_room_and_somebody_joins(tables, who):
+    """The table stayed as it was as long as anybody looked at it."""
+
+    async def play():
+        host = Host(tables, Limits(pace_seconds=0.0))
+        made = tables.create("briskola", [Chair("a"), Chair("", "random")], seed=5)
+
+        async def join(token):
+            connection = Connection(host.limits)
+            await host.receive(connection, json.dumps({"type": "join", "token": token}))
+            return connection
+
+        watching, player = await join(made.watch), await join(made.seats[0])
+        table = player.session.table
+        write = table.file.append
+
+        def fail(*_):
+            raise Unwritable("the disk is full")
+
+        table.play(0, table.state.legal_moves()[0])
+        table.file.append = fail
+        player.session.changed()
+        while "the disk is full" not in str(watching.outbox):
+            await asyncio.sleep(0.001)
+        table.file.append = write
+        if who == "player":
+            player.leave()
+        await join(made.seats[0] if who == "player" else made.watch)
+        while len(table.moves) < 2:
+            await asyncio.sleep(0.001)
+        host.thinker.close()
+
+    asyncio.run(asyncio.wait_for(play(), 20.0))
 
 
 def test_a_record_that_was_removed_does_not_begin_anew(tables):

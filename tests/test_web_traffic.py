@@ -7,6 +7,7 @@ import random
 import re
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -23,8 +24,9 @@ from kibitz.games.bridge.rules import Bridge
 from kibitz.web import messages
 from kibitz.web.hosting import Connection, Host
 from kibitz.web.limits import Limits
-from kibitz.web.pace import Pace
 from kibitz.web.tables import WATCHER, Chair, NewTable, Start, Table, Tables, Wish
+from kibitz.web.thinking import Player, next_choice
+from tests.positions import random_state
 from tests.test_web_tables import GAMES, everything, people, played_on, redealt
 
 LIMITS = Limits(window_seconds=0.0, pace_seconds=0.0, unsent=10**9, advice_seconds=0.1, review_seconds=0.01)
@@ -400,6 +402,81 @@ def test_a_seat_claims_once_in_a_trick(tmp_path):
     asyncio.run(claims())
 
 
+def test_a_claim_that_is_not_judged_in_time_may_be_made_again(tmp_path, monkeypatch):
+    """It was refused, and used up the claim of the trick, though nobody had looked at it to the end."""
+    slowness = [0.05]
+
+    def slowly(game, states):
+        for _ in states:
+            time.sleep(slowness[0])
+            yield [13.0]
+
+    monkeypatch.setattr(Bridge, "exact_values", slowly)
+
+    async def claims():
+        async with bridge_table(tmp_path, (1, 2)) as (host, table, clients):
+            host.limits = replace(LIMITS, thinking_seconds=0.1)
+            table.play(3, table.state.legal_moves()[0])
+            others = [clients[1], clients[WATCHER]]
+            await clients[2].say({"type": "claim", "tricks": 0})
+            await until(lambda: table.wish is None, 0.001)
+            told = [message for message in clients[2].hear() if message["type"] == "refused"]
+            assert [message["message"] for message in told] == [
+                "your claim was not judged in time; claim again"
+            ]
+            assert not [m for client in others for m in client.hear() if m["type"] == "refused"]
+            again = Tables.table(host.tables, table.name)
+            again.file = None
+            again.ask(Wish("claim", 2, 0))  # after a restart, too
+            slowness[0] = 0.0
+            await clients[2].say({"type": "claim", "tricks": 0})
+            await clients[1].say({"type": "answer", "agree": True})
+            await until(lambda: table.is_over, 0.001)
+
+    asyncio.run(claims())
+
+
+def test_a_claim_that_nobody_can_judge_is_refused_with_the_reason(tmp_path, monkeypatch):
+    async def claims():
+        async with bridge_table(tmp_path, (1, 2)) as (_, table, clients):
+            table.play(3, table.state.legal_moves()[0])
+            clients[2].hear()
+            monkeypatch.setattr("kibitz.games.bridge.dds.is_installed", lambda: False)
+            (refused,) = await clients[2].say({"type": "claim", "tricks": 0})
+            assert "A claim against agents needs the extra 'dds'" in refused["message"]
+            monkeypatch.undo()
+            await clients[2].say({"type": "claim", "tricks": 0})
+            assert table.wish is not None  # the claim of this trick was not used up
+
+    asyncio.run(claims())
+
+
+def test_who_plays_and_who_claims_is_the_client_of_the_work(tmp_path, monkeypatch):
+    """The agents thought in the queue of whoever had come first, though he only watched."""
+    clients = []
+
+    async def aside(client, *_, **__):
+        clients.append(client)
+        return True
+
+    async def ask():
+        async with bridge_table(tmp_path, ()) as (host, table, seats):
+            watching = seats[WATCHER].connection
+            session, watching.client = watching.session, "watcher"
+            assert session.client == "watcher"
+            table.chairs[1] = table.chairs[2] = Chair("a person")
+            for seat, name in ((1, "player"), (2, "claimer")):
+                session.join(Connection(LIMITS, name), seat, 0)
+            assert session.client == "player"
+            monkeypatch.setattr(host.thinker, "aside", aside)
+            table.ask(Wish("claim", 2, 13))
+            session.changed()
+            await until(lambda: clients, 0.001)
+            assert clients == ["claimer"]
+
+    asyncio.run(ask())
+
+
 def test_people_answer_a_claim_by_themselves(tmp_path):
     """Agents agree with one word; a person at another seat may still refuse, or let an agent answer."""
 
@@ -423,60 +500,136 @@ def test_people_answer_a_claim_by_themselves(tmp_path):
 # --- the time that a move takes ---
 
 
-def test_a_forced_move_takes_as_long_as_free_ones(tmp_path, monkeypatch):
-    """A move without a choice was made at once, a free one took as long as the agent thought."""
-    early, late = 0.01, 0.05
+class Slow:
+    """An agent that takes its time for a choice, less when many cards are left, and none without a choice."""
 
-    async def choose(client, player, view, seed, labels, in_window=False):
+    cheating = False
+    early, late = 0.02, 0.06
+
+    def start(self, game, seat):
+        pass
+
+    def learn(self, label):
+        pass
+
+    def choose(self, view, seed):
         moves = view.legal_moves()
         if len(moves) > 1:
-            await asyncio.sleep(early if int(view.record.left) > 7 else late)
+            time.sleep(self.early if int(view.record.left) > 7 else self.late)
         return moves[0]
 
+
+def moves_timed(table):
+    """Of the moves at a table with and without a choice: how many tricks were left, and the seconds taken."""
+    forced, free, last = [], [], time.perf_counter()
+    play = table.play
+
+    def timed(seat, move):
+        nonlocal last
+        now = time.perf_counter()
+        decisions = forced if len(table.state.legal_moves()) == 1 else free
+        decisions.append((int(table.state.record.left), now - last))
+        last = now
+        play(seat, move)
+
+    table.play = timed
+    return forced, free
+
+
+async def watched(host, client, seed, start=None):
+    """A table of agents, on from now; the times of its moves."""
+    chairs = [Chair("", "random") for _ in range(4)]
+    table = host.tables.create("bridge", chairs, seed, start).table
+    with mock.patch(READ_TABLE, return_value=table):
+        session = await host._session(client, table.name)
+    session.join(Connection(LIMITS, client), WATCHER, 0)
+    return table, session, *moves_timed(table)
+
+
+def test_a_forced_move_takes_as_long_as_free_ones(tmp_path, monkeypatch):
+    """A move without a choice was made at once, a free one took as long as the agent thought."""
+    monkeypatch.setattr("kibitz.web.thinking.make_known_agent", lambda *_: Slow())
+
     async def times():
-        chairs = [Chair("", "random") for _ in range(4)]
         async with hosting(tmp_path) as host:
-            host.thinker.choose = choose
-            table = host.tables.create("bridge", chairs, 8).table
-            monkeypatch.setattr(READ_TABLE, lambda *_: table)
-            forced, free, last = [], [], time.perf_counter()
-            play = table.play
-
-            def timed(seat, move):
-                nonlocal last
-                now = time.perf_counter()
-                decisions = forced if len(table.state.legal_moves()) == 1 else free
-                decisions.append((int(table.state.record.left), now - last))
-                last = now
-                play(seat, move)
-
-            table.play = timed
-            session = await host._session("", table.name)
+            table, session, forced, free = await watched(host, "a", 8)
             await until(lambda: table.is_over, 0.001)
             session._task.cancel()
             return forced, free
 
     forced, free = asyncio.run(times())
     assert len(free) > 20
-    assert min(seconds for left, seconds in forced if left > 8) >= 0.9 * early
-    assert min(seconds for left, seconds in forced if left < 6) >= 0.9 * late
-    assert np.median([seconds for left, seconds in forced if left > 8]) < late
+    assert min(seconds for left, seconds in forced if left > 8) >= 0.9 * Slow.early
+    assert min(seconds for left, seconds in forced if left < 6) >= 0.9 * Slow.late
+    assert np.median([seconds for left, seconds in forced if left > 8]) < Slow.late
 
 
-def test_times_of_forced_moves_are_those_of_the_nearest_decisions():
-    pace = Pace()
-    assert pace.draw("briskola", "random", 3) == 0.0
-    for game in range(3):
-        for ply in range(40):
-            pace.note("briskola", "random", ply, 100.0 * game + ply)
-    assert {pace.draw("briskola", "random", 0) % 100 for _ in range(200)} == {0.0, 1.0, 2.0}
-    drawn = {pace.draw("briskola", "random", 20) for _ in range(500)}
-    assert len(drawn) == 8  # not always one of them
-    assert {seconds % 100 for seconds in drawn} == {19.0, 20.0, 21.0}
-    assert pace.draw("briskola", "ismcts:50", 20) == pace.draw("bridge", "random", 20) == 0.0
-    for number in range(2000):
-        pace.note("briskola", f"ismcts:{number}", 1, 1.0)
-    assert len(pace._taken) == 500  # strings of agents come from visitors
+def test_a_forced_move_waits_in_the_queue_as_free_ones_do(tmp_path, monkeypatch):
+    """Who suddenly filled his own queue could tell the moves that passed it by."""
+    monkeypatch.setattr("kibitz.web.thinking.make_known_agent", lambda *_: Slow())
+
+    twin = Table("", "bridge", 8, people("bridge"))
+    while len(moves := twin.state.legal_moves()) > 1:
+        twin.play(twin.state.mover, moves[0])
+    first = len(twin.moves)  # without a choice
+
+    async def times():
+        async with hosting(tmp_path) as host:
+            view = begun(1, 1).state.view()
+
+            async def fill():
+                while True:
+                    await host.thinker.choose("a", Player("random", view.game, view.seat), view, 1, [])
+
+            table, session, forced, free = await watched(host, "a", 8)
+            await until(lambda: len(table.moves) == first - 1, 0.001)
+            assert len(free) == first - 1
+            filling = [asyncio.create_task(fill()) for _ in range(12)]
+            free.clear()
+            await until(lambda: table.is_over, 0.001)
+            session._task.cancel()
+            for task in filling:
+                task.cancel()
+            return [seconds for _, seconds in forced], [seconds for _, seconds in free[1:]]
+
+    forced, free = asyncio.run(times())
+    assert min(free) > 4 * Slow.early  # the queue is long
+    assert min(forced) > 4 * Slow.early
+    assert 0.5 < np.median(forced) / np.median(free) < 2.0
+
+
+def test_other_tables_do_not_tell_how_long_a_forced_move_takes(tmp_path, monkeypatch):
+    """The times of all tables were put together, so one with quick decisions gave those of others away."""
+    monkeypatch.setattr("kibitz.web.thinking.make_known_agent", lambda *_: Slow())
+    monkeypatch.setattr(Slow, "early", 0.0)
+    start = Start(position=SOLID)
+
+    async def times():
+        async with hosting(tmp_path) as host:
+            quick, session, *_ = await watched(host, "a", None, start)
+            await until(lambda: len(quick.moves) > 20, 0.001)
+            session._task.cancel()
+            monkeypatch.setattr(Slow, "early", 0.02)
+            table, session, forced, _ = await watched(host, "b", 8)
+            await until(lambda: len(table.moves) > 20, 0.001)
+            session._task.cancel()
+            return forced
+
+    assert min(seconds for _, seconds in asyncio.run(times())) >= 0.9 * 0.02
+
+
+@pytest.mark.parametrize("game", ["bridge", "briskola", "tichu", "diminishing-bridge:seats=3"])
+def test_an_agent_without_a_choice_thinks_about_another_decision(game):
+    found = 0
+    for seed in range(30):
+        view = random_state(games.load(game), seed, 20 + seed // 2).view()
+        other = next_choice(view, seed)
+        if other is not None:
+            found += 1
+            assert len(other.legal_moves()) > 1
+            assert (next_choice(view, seed).array == other.array).all()
+            assert Player("random", view.game, view.seat).choose(view, seed, [], other) in view.legal_moves()
+    assert found > 10
 
 
 # --- bad traffic ---

@@ -374,11 +374,9 @@ def test_an_agent_that_crashes_does_not_take_the_table(caplog):
     assert "failed; the rules of thumb move for it" in caplog.text
 
 
-def test_what_neither_ends_nor_stops_is_ended_with_its_process(monkeypatch):
-    monkeypatch.setattr("kibitz.web.pool._STUCK", 0.2)
-
+def test_what_neither_ends_nor_stops_is_ended_with_its_process():
     async def test(worker):
-        pool = FairPool(worker, 2)
+        pool = FairPool(worker, 3, Limits(stuck_seconds=0.2))
         await pool.run("a", Work(max, (6, 7)), PATIENCE)
         hanging = asyncio.ensure_future(pool.run("a", Work(time.sleep, (PATIENCE,)), 0.1))
         beside = asyncio.ensure_future(pool.run("b", Work(time.sleep, (1.0,)), PATIENCE))

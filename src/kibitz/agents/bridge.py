@@ -88,7 +88,7 @@ class Pimc(Searcher):
         found = Statistics.of(legal_moves(view))
         rng = stream(seed)
         drawn = self._worlds(view, "worlds", rng)
-        tricks = np.zeros((0, len(found.moves)))
+        tricks, asker = np.zeros((0, len(found.moves))), dds.Asker()
         while len(tricks) < self.iterations and not self._is_decided(view, tricks):
             if self._is_stopped and len(tricks):
                 break
@@ -102,8 +102,12 @@ class Pimc(Searcher):
                     f"no deal was found that agrees with the cards seen and with the auction "
                     f"({promises_text(view.record)}); widen what it has told"
                 )
-            solved = dds.card_values(list(worlds[kept].view(np.recarray)))
-            tricks = np.vstack([tricks, [[values[move] for move in found.moves] for values in solved]])
+            solved = []
+            for values in dds.card_values(list(worlds[kept].view(np.recarray)), asker):
+                solved.append([values[move] for move in found.moves])
+                if self._is_stopped:  # the solver may have others to serve before it solves the rest
+                    break
+            tricks = np.vstack([tricks, solved])
             if self.progress:
                 self.progress(len(tricks), self.iterations)
         return self._judged(view, found, tricks)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, expit, lambertw, ndtr, ndtri, stdtr, stdtrit
 
+from kibitz.deadline import check
 from kibitz.errors import BadOption
 
 
@@ -483,4 +484,5 @@ def _blocks(rows: int, columns: int) -> Iterator[int]:
     """Numbers of rows that are drawn at once: at most four million cells, if one row is not more."""
     most = max(1, 4_000_000 // max(1, columns))
     for start in range(0, rows, most):
+        check()
         yield min(most, rows - start)

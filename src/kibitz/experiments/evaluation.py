@@ -20,6 +20,7 @@ from kibitz.arena.rows import Row as StoredRow
 from kibitz.arena.statistics import Estimate
 from kibitz.arena.store import Cost, Counts, Store
 from kibitz.arena.tally import JUDGED, MEASURES, Judgements, Tally, count_measures, points_in_games
+from kibitz.deadline import check
 from kibitz.errors import Damaged, MissingExtra
 from kibitz.experiments import computed, learned
 from kibitz.experiments.description import (
@@ -272,6 +273,7 @@ class Cell:
 
     def estimate(self, measure: str, agent: int, interval: str = "deals") -> Estimate:
         """A measure with an interval that holds though its own result has stopped the match."""
+        check()
         if is_count(measure) and isinstance(self.tally, Tally):
             return self.tally.count(measure, self.counts, agent, self.confidence)
         interval = "any time" if self.order.until_decided else interval
@@ -328,6 +330,7 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
     """What the store knows about an experiment."""
     cells: dict[str, list[Cell]] = {}
     for grid, values, order, number in numbered(experiment, run, store):
+        check()
         scores = store.scores(number, order.deals)
         deals = stops_at(order, scores)
         cost, counts = store.cost(number, deals), store.counts(number, deals)

@@ -226,7 +226,8 @@ def create_app(
 
     async def evaluated(request: Request, work: Callable[..., _Result], *given: Any) -> _Result:
         """What the laboratory shows of the store."""
-        return await aside(request, work, store, *given, seconds=limits.laboratory_seconds)
+        thinker, client = app.state.host.thinker, _client(request.scope)
+        return await _while_there(request, thinker.evaluate(client, work, store, *given))
 
     @app.get("/api/games")
     async def list_games() -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -18,15 +17,15 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from kibitz import __version__
-from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported
+from kibitz.errors import IllegalMove, InputError, KibitzError, Unsupported, Unwritable
 from kibitz.games.bridge.claims import Claim
+from kibitz.position import View
 from kibitz.rng import derive
 from kibitz.web import messages
 from kibitz.web.limits import Limits
 from kibitz.web.lines import Line
 from kibitz.web.messages import Advise, BadMessage, HandOver, Join, Ping
-from kibitz.web.pace import Pace
-from kibitz.web.studying import Study, strongest
+from kibitz.web.studying import Study, opened, strongest
 from kibitz.web.tables import (
     WATCHER,
     Chair,
@@ -45,9 +44,10 @@ from kibitz.web.tables import (
     read_table,
 )
 from kibitz.web.thinking import Player, Thinker, Thought, by_thumb
-from kibitz.web.worker import Worker, WorkerLost
+from kibitz.web.worker import Worker
 
 _log = logging.getLogger(__name__)
+_HOUR = 3600.0
 
 
 Shown = tuple[messages.PositionShown, str]
@@ -205,6 +205,8 @@ class Session:
         """Where those who sat at a seat sit in the rematch."""
         self._judging: tuple[Wish, asyncio.Task[None]] | None = None
         """The claim that is being judged for the agents."""
+        self._choices: dict[int, View] = {}
+        """The last decision with a choice that an agent has made at a seat."""
         self._moved = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -228,6 +230,7 @@ class Session:
             self.changed()
         else:
             connection.tell()
+            self._moved.set()
         self.invite(connection)
 
     def _check_watchers(self, client: str) -> None:
@@ -240,7 +243,7 @@ class Session:
 
     def connected(self, seat: int) -> int:
         """How many connections a seat has."""
-        return sum(connection.sits and connection.observer == seat for connection in self.connections)
+        return len(self.at_seat(seat))
 
     def chairs_shown(self) -> list[messages.ChairShown]:
         """Who sits where, and whether he is there."""
@@ -258,8 +261,13 @@ class Session:
 
     @property
     def client(self) -> str:
-        """For whom the agents of the table think: whoever has been here for longest."""
-        return self.connections[0].client if self.connections else ""
+        """For whom the agents of the table think: whoever has been here for longest, but first who plays."""
+        playing = [connection for connection in self.connections if connection.sits]
+        return (playing or self.connections)[0].client if self.connections else ""
+
+    def at_seat(self, seat: int) -> list[Connection]:
+        """The connections of a seat."""
+        return [each for each in self.connections if each.sits and each.observer == seat]
 
     async def rematch(self, same_deal: bool, client: str) -> None:
         """Open another table for those who sit here; the first to ask says how."""
@@ -298,17 +306,25 @@ class Session:
     async def _judge(self, wish: Wish) -> None:
         """The agents' answer to a claim: nothing goes into it but what the claimer and everybody know."""
         table = self.table
-        claim = Claim(table.seen_by(wish.seat), wish.tricks, seed=derive(len(table.moves), wish.seat))
+        seed, worlds = derive(len(table.moves), wish.seat), self.host.limits.claim_worlds
+        claim = Claim(table.seen_by(wish.seat), wish.tricks, seed, worlds)
+        thinker, seconds = self.host.thinker, self.host.limits.thinking_seconds
+        client = next((claiming.client for claiming in self.at_seat(wish.seat)), self.client)
+        good: bool | None = None
         try:
-            thinker, seconds = self.host.thinker, self.host.limits.thinking_seconds
-            good = await thinker.aside(self.client, claim.holds, seconds=seconds)
-            if table.wish is wish:
-                table.agents_answer(good)
-        except Exception:  # no solver, or the disk is full: the table must not wait for ever
-            _log.exception("a claim at table %s cannot be judged; the agents refuse it", table.name)
-            if table.wish is wish:
-                table.agents_answer(False)
+            good = await thinker.aside(client, claim.holds, seconds=seconds)
+        except Exception:  # the table must not wait for ever
+            _log.exception("a claim at table %s cannot be judged", table.name)
         self._judging = None
+        if table.wish is wish:
+            try:
+                table.agents_answer(good)
+            except Unwritable:
+                _log.exception("the answer to a claim at table %s cannot be recorded", table.name)
+                table.answer(wish.seat, False)
+            if good is None:
+                for connection in self.at_seat(wish.seat):
+                    connection.put(refusal(Unsupported("your claim was not judged in time; claim again")))
         self.changed()
 
     def leave(self, connection: Connection) -> None:
@@ -350,20 +366,28 @@ class Session:
         return position, update.model_dump_json()
 
     async def _run(self) -> None:
-        """Let agents move and windows close, until the game is over."""
-        try:
-            while not self.table.is_over:
-                if self.table.window is not None:
-                    await self._hold_window()
-                elif (tasks := self.table.tasks()) and self.table.wish is None:
-                    await self._move(tasks[0], self.host.limits.pace_seconds)
-                else:
-                    await self._change()
-        except Exception as error:
-            _log.exception("table %s stops", self.table.name)
-            ours = error if isinstance(error, KibitzError) else InputError("the table has failed; reload")
-            for connection in self.connections:  # the disk is full, say
-                connection.put(refusal(ours))
+        """Let agents move and windows close, until the game is over.
+
+        What fails, because the disk is full, say, is tried again when somebody joins or does something.
+        """
+        while not self.table.is_over:
+            try:
+                await self._go_on()
+            except Exception as error:
+                _log.exception("table %s stops until somebody joins or does something", self.table.name)
+                ours = error if isinstance(error, KibitzError) else InputError("the table has failed; reload")
+                for connection in self.connections:
+                    connection.put(refusal(ours))
+                await self._change()
+
+    async def _go_on(self) -> None:
+        """Hold a window, let an agent move, or wait for people."""
+        if self.table.window is not None:
+            await self._hold_window()
+        elif (tasks := self.table.tasks()) and self.table.wish is None:
+            await self._move(tasks[0], self.host.limits.pace_seconds)
+        else:
+            await self._change()
 
     async def _change(self) -> None:
         """Wait until something happens at the table."""
@@ -383,23 +407,14 @@ class Session:
 
     async def _move(self, task: Task, at_least: float) -> None:
         """Let an agent decide, and carry it out if it is still wanted."""
+        player = Player(task.agent, self.table.rules, task.seat)
+        labels, earlier = self.table.labels[task.seat], self._choices.get(task.seat)
         in_window = self.table.window is not None
-        legal = task.view.legal_moves()
-        decision = (self.table.game, task.agent, task.ply)
-        if len(legal) == 1:
-            move = legal[0]
-            await asyncio.sleep(max(at_least, self.host.pace.draw(*decision)))
-        else:
-            began, compiled = time.perf_counter(), self.host.thinker.worker.compiling()
-            player = Player(task.agent, self.table.rules, task.seat)
-            labels = self.table.labels[task.seat]
-            given = (player, task.view, task.seed, labels, in_window)
-            thinking = self.host.thinker.choose(self.client, *given)
-            move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
-            taken = min(time.perf_counter() - began, self.host.limits.thinking_seconds)
-            was_compiling = self.host.thinker.worker.compiling() != compiled
-            if not in_window and not was_compiling:
-                self.host.pace.note(*decision, taken)
+        given = (player, task.view, task.seed, labels, earlier, in_window)
+        thinking = self.host.thinker.choose(self.client, *given)
+        move, _ = await asyncio.gather(thinking, asyncio.sleep(at_least))
+        if len(task.view.legal_moves()) > 1:
+            self._choices[task.seat] = task.view
         while self.table.wish is not None:  # agents wait for what people agree on
             await self._change()
         if task.ply == len(self.table.moves) and self.table.chairs[task.seat].agent == task.agent:
@@ -417,12 +432,12 @@ class Host:
     def __init__(self, tables: Tables, limits: Limits, worker: Worker | None = None) -> None:
         self.tables, self.limits = tables, limits
         self.thinker = Thinker(limits, worker)
-        self.pace = Pace()
         self._sessions: dict[str, Session] = {}
         self._made: Counter[str] = Counter()  # tables of the day, by client
         self._studying: weakref.WeakSet[Study] = weakref.WeakSet()
         self._making_room = asyncio.Lock()
-        self._loading: dict[str, asyncio.Future[Table]] = {}
+        self._reading: dict[str, set[asyncio.Task[Table]]] = {}
+        """By table: who waits for it to be read, each with work of his own."""
 
     async def open_table(
         self,
@@ -455,28 +470,43 @@ class Host:
         for hour in itertools.count(1):
             limits, in_use = self.limits, list(self._sessions)
             given = (limits.table_days, limits.unplayed_days, in_use)
-            removed = await asyncio.to_thread(self.tables.remove_old, *given)
-            if removed:
-                _log.warning("%d tables were removed: nothing has happened there for a long time", removed)
-            await asyncio.sleep(3600)
+            try:
+                removed = await asyncio.to_thread(self.tables.remove_old, *given)
+                if removed:
+                    _log.warning(
+                        "%d tables were removed: nothing has happened there for a long time", removed
+                    )
+            except Exception:  # in an hour there is another try
+                _log.exception("old tables cannot be removed")
+            await asyncio.sleep(_HOUR)
             if hour % 24 == 0:
                 self._made.clear()
 
     async def _session(self, client: str, name: str) -> Session:
-        """The table by its name, in use from now on; a long record is read beside the event loop."""
+        """The table by its name, in use from now on; a long record is read beside the event loop.
+
+        Of several who come at once each reads it in his own turn, so nobody waits for somebody else's, and
+        whoever is first opens it for all.
+        """
         while name not in self._sessions:
-            if name not in self._loading:
-                self._loading[name] = asyncio.ensure_future(
-                    self.thinker.aside(
-                        client, read_table, self.tables.folder, name, seconds=self.limits.record_seconds
-                    )
-                )
+            given = (self.tables.folder, name)
+            seconds = self.limits.record_seconds
+            reading = asyncio.create_task(self.thinker.aside(client, read_table, *given, seconds=seconds))
+            others = self._reading.setdefault(name, set())
+            others.add(reading)
             try:
-                table = await self._loading[name]
+                await asyncio.wait((reading,))
             finally:
-                self._loading.pop(name, None)
-            if name not in self._sessions:  # of several who come at once the first one opens it
-                self._sessions[name] = Session(self, table)
+                is_first = reading in others
+                others.discard(reading)
+                reading.cancel()
+                if not others:
+                    self._reading.pop(name, None)
+            if is_first and name not in self._sessions:
+                self._sessions[name] = Session(self, reading.result())
+                for other in others:  # moves that are made from now on are not in what they find
+                    other.cancel()
+                others.clear()
         return self._sessions[name]
 
     def watching(self, client: str) -> int:
@@ -491,17 +521,20 @@ class Host:
 
     async def tables_of(self, client: str, tokens: list[str]) -> list[messages.TableShown]:
         """What tokens open, for a list of one's own tables; what opens none that can be read is left out."""
+        places = {token: place for token in tokens if (place := self.tables.place(token)) is not None}
+        seen_at: dict[Place, Glance | None] = {}
+        for place in places.values():
+            if place.table in self._sessions:
+                seen_at[place] = glance(self._sessions[place.table].table, place.observer)
+        if away := [place for place in places.values() if place not in seen_at]:
+            given, seconds = (self.tables.folder, away), self.limits.record_seconds
+            seen_at |= zip(
+                away, await self.thinker.aside(client, look_at, *given, seconds=seconds), strict=True
+            )
         found = []
-        for token in dict.fromkeys(tokens):
-            place = self.tables.place(token)
-            if place is None:
-                continue
-            session = self._sessions.get(place.table)
-            try:
-                seen = glance(session.table, place.observer) if session else await self._look(client, place)
-            except WorkerLost:
-                raise
-            except KibitzError:
+        for token, place in places.items():
+            session, seen = self._sessions.get(place.table), seen_at[place]
+            if seen is None:
                 continue
             here = session.connected if session else (lambda _: 0)
             found.append(
@@ -513,13 +546,10 @@ class Host:
                     chairs=[messages.chair_shown(each, here(seat)) for seat, each in enumerate(seen.chairs)],
                     over=seen.over,
                     your_turn=seen.turn == place.observer and place.observer != WATCHER,
+                    known=seen.is_whole,
                 )
             )
         return found
-
-    async def _look(self, client: str, place: Place) -> Glance:
-        given = (self.tables.folder, place.table, place.observer)
-        return await self.thinker.aside(client, look_at, *given, seconds=self.limits.record_seconds)
 
     def close(self) -> None:
         """End everything; the tables are on disk."""
@@ -571,8 +601,10 @@ class Host:
         if connection.session is not None:
             raise BadMessage("this connection has joined a table; open another one to study")
         start = messages.start_of(message.start)
-        line = await self.thinker.aside(connection.client, Line, message.game, start, message.moves)
-        self._open_line(connection, line, [])
+        found = await self.thinker.aside(
+            connection.client, opened, message.game, start, message.moves, list[str]()
+        )
+        self._open_line(connection, *found)
 
     async def _review(self, connection: Connection) -> None:
         """The whole game lies open when it is over, and not before."""
@@ -581,12 +613,13 @@ class Host:
         table = connection.session.table
         if not table.is_over:
             raise Unsupported("a game can be reviewed when it is over")
-        given = (table.game, table.start, list(table.moves))
+        chairs = [chair.agent or chair.name for chair in table.chairs]
+        given = (table.game, table.start, list(table.moves), chairs)
         seconds = self.limits.record_seconds
-        line = await self.thinker.aside(connection.client, Line, *given, seconds=seconds)
-        self._open_line(connection, line, [chair.agent or chair.name for chair in table.chairs])
+        found = await self.thinker.aside(connection.client, opened, *given, seconds=seconds)
+        self._open_line(connection, *found)
 
-    def _open_line(self, connection: Connection, line: Line, chairs: list[str]) -> None:
+    def _open_line(self, connection: Connection, line: Line, shown: messages.LineShown) -> None:
         connection.close_study()
         if len(self._studying) >= self.limits.studies:
             raise Unsupported(
@@ -596,9 +629,9 @@ class Host:
             raise Unsupported(
                 f"you have {self.limits.studies_a_client} lines of play open already; close one of them"
             )
-        connection.study = Study(line, chairs, self.thinker, connection.client, connection.put)
+        connection.study = Study(line, self.thinker, connection.client, connection.put)
         self._studying.add(connection.study)
-        connection.study.show()
+        connection.put(shown)
 
     async def _act(self, connection: Connection, message: messages.AtTable) -> None:
         session = connection.session

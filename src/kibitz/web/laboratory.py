@@ -14,7 +14,8 @@ from typing import Any
 from kibitz import drawing, report
 from kibitz.arena.laboratory import stops_at
 from kibitz.arena.store import Store
-from kibitz.errors import InputError, KibitzError, MissingExtra, UnknownName
+from kibitz.deadline import check
+from kibitz.errors import InputError, KibitzError, MissingExtra, TooLong, UnknownName
 from kibitz.experiments import Result, noted, results
 from kibitz.experiments.evaluation import numbered
 from kibitz.games.tree import text as trees
@@ -43,11 +44,14 @@ def _progress(store: Store, name: str) -> dict[str, Any]:
     try:
         experiment, run = noted(store, name)
         for _, _, order, number in numbered(experiment, run, store):
+            check()
             deals = order.deals
             if order.until_decided:
                 deals = stops_at(order, store.scores(number, deals))
             games += store.finished(number, deals) * order.match.games_a_deal
             wanted += deals * order.match.games_a_deal
+    except TooLong:
+        raise
     except KibitzError:  # the game's file is gone, say, or a row is damaged
         return shown
     title = experiment.title or name

@@ -69,6 +69,20 @@ class Limits:
     """Of a message from one that has not joined a table, and of a pasted text: a whole line of play fits."""
     unread_characters: int = 120_000
     """Of messages of one WebSocket that may wait while one before them is worked on."""
+    line_moves: int = 1000
+    """Of a line of play that is studied or played on from."""
+    position_characters: int = 4000
+    """Of the position that a line begins with, such as a board of Bridge with its auction and comments."""
+    boards: int = 500
+    """In a pasted text."""
+    worlds: int = 50
+    """Sampled for one request in a review or study."""
+    tokens: int = 100
+    """Of tables, in a request for the list of one's own."""
+    name_characters: int = 40
+    """Of the name of a person at a table."""
+    agent_characters: int = 300
+    """Of the string of an agent."""
     unsent: int = 500
     """Messages that may wait for a slow connection before it is dropped."""
     unsent_bytes: int = 1_000_000
@@ -96,7 +110,7 @@ class Limits:
     window_seconds: float = 2.0
     """The pause after a play that may be bombed (`kibitz serve --pause`)."""
     pace_seconds: float = 0.3
-    """An agent's move takes at least so long; one that has no choice takes longer if others do."""
+    """An agent's move takes at least so long."""
     thinking_seconds: float = 15.0
     """For a move of an agent, while nobody else waits for a slot."""
     advice_seconds: float = 10.0
@@ -108,15 +122,25 @@ class Limits:
     parse_seconds: float = 2.0
     """For reading a pasted text or a line of play, such as 100 boards; then the parser is stopped."""
     record_seconds: float = 5.0
-    """For reading what was played at a table here: 4,700 moves of Tichu take two seconds."""
+    """For reading what was played at a table here: 4,700 moves of Tichu take two seconds. For a list of one's
+    own tables as long, all together.
+    """
     laboratory_seconds: float = 120.0
     """For a page of the laboratory: a large experiment is evaluated anew when games were added."""
     threads: int = 0
-    """Slots of the worker process for moves, as many for answers in a pause, and as many for advice, studies
-    and parsing. 0: as many as the machine has cores, but from 2 to 4.
+    """Slots of the worker process for moves, as many for answers in a pause, and one more for advice, studies
+    and parsing; the laboratory has one. 0: as many as the machine has cores, but from 2 to 4.
     """
     waiting_a_client: int = 50
     """Pieces of advice, study and parsing of one client that may wait for a slot."""
+    moves_waiting_a_client: int = 400
+    """Moves at tables of one client that may wait for a slot; further ones are made by rules of thumb."""
+    half_life_seconds: float = 30.0
+    """After which the time that a client has used counts half, when it is decided who is served next."""
+    grace_seconds: float = 1.0
+    """For a search that was stopped to answer; then it is not waited for any longer."""
+    stuck_seconds: float = 20.0
+    """For work that reached its limit to end; then the worker process is restarted."""
 
     # --- Tables and studies ---
     tables: int = 10_000
@@ -127,15 +151,31 @@ class Limits:
     """Lines of play that may be open at a time."""
     studies_a_client: int = 20
     """Lines of play that one client may have open at a time."""
+    claim_worlds: int = 20
+    """Deals that are solved to judge a claim; each seat may claim once in a trick."""
     table_days: float = 90.0
     """A table at which nothing has happened for so long is removed."""
     unplayed_days: float = 1.0
     """So is one at which nobody has ever moved; if there are too many tables, the oldest of these go."""
+    new_table_seconds: float = 600.0
+    """But none that was opened so recently: people may still be sitting down."""
 
     @property
     def places(self) -> int:
-        """How many moves are thought about at the same time; as many answers, and pieces of advice."""
+        """How many moves are thought about at the same time, and as many answers in a pause."""
         return self.threads or min(4, max(2, os.cpu_count() or 2))
+
+    @property
+    def places_beside(self) -> int:
+        """How many pieces of advice, study and parsing are worked on at the same time: parsers cannot be
+        stopped, so there is a place that they never take.
+        """
+        return self.places + 1
+
+    @property
+    def slots(self) -> int:
+        """Threads of the worker process; the laboratory has one."""
+        return 2 * self.places + self.places_beside + 1
 
 
 AGENTS = {
@@ -150,6 +190,9 @@ AGENTS = {
     "time": 10.0,
 }
 """The most that the string of an agent may ask for at a table or for advice, by option; `time` in seconds."""
+
+SOLVER = {"iterations": 1_000}
+"""Likewise for `pimc` in Bridge: each iteration is a deal for the double-dummy solver, which all share."""
 
 
 class Bucket:

@@ -32,14 +32,10 @@ from kibitz.position import State, View, listed
 from kibitz.reading import json_value, told, told_number
 from kibitz.rng import derive
 from kibitz.search.advice import Advice, Row
+from kibitz.web.limits import Limits
 from kibitz.web.tables import OPEN_DEAL, Start, check_game, deal_text, is_bridge
 from kibitz.web.thinking import merged_row
 
-MOST_MOVES = 1000
-MOST_BOARDS = 500
-"""In a pasted text."""
-LONGEST_POSITION = 4000
-"""Characters: a board of Bridge with its auction and what was said about it."""
 LARGEST_DEAL = 1_000_000
 """The number of a deal of a match."""
 _HAND_VIEWER = "https://www.bridgebase.com/tools/handviewer.html?lin="
@@ -59,8 +55,8 @@ class Line:
 
     def __init__(self, game: str, start: Start, moves: Sequence[str | int]) -> None:
         check_game(game)
-        if len(moves) > MOST_MOVES:
-            raise InputError(f"a line may have {MOST_MOVES} moves, not {len(moves)}")
+        if len(moves) > Limits.line_moves:
+            raise InputError(f"a line may have {Limits.line_moves} moves, not {len(moves)}")
         self.game, self.start = game, start
         state = start.begin(games.load_known(game))
         self.rules = state.game
@@ -348,8 +344,8 @@ def read(text: str) -> tuple[str, list[Found]]:
     boards = files.read(stripped, ".lin" if is_lin else ".pbn")
     if not boards:
         raise ParseError("there is no board in it")
-    if len(boards) > MOST_BOARDS:
-        raise ParseError(f"there are {len(boards)} boards in it; paste at most {MOST_BOARDS} at once")
+    if len(boards) > Limits.boards:
+        raise ParseError(f"there are {len(boards)} boards in it; paste at most {Limits.boards} at once")
     found, trouble = [], None
     for number, board in enumerate(boards, 1):
         check()
@@ -391,8 +387,10 @@ def _start(given: dict[str, Any]) -> Start:
     deal, position = told_number(given.get("deal", 0), "'deal'"), _text({"position": "", **given}, "position")
     if deal > LARGEST_DEAL:
         raise ParseError(f"'deal' is {deal}; the most is {LARGEST_DEAL:,}")
-    if len(position) > LONGEST_POSITION:
-        raise ParseError(f"'position' has {len(position)} characters; the most is {LONGEST_POSITION:,}")
+    if len(position) > Limits.position_characters:
+        raise ParseError(
+            f"'position' has {len(position)} characters; the most is {Limits.position_characters:,}"
+        )
     return Start(seed, deal, position)
 
 
@@ -458,4 +456,4 @@ def _before_play(board: Any) -> str:
     notes = tuple(note for note in board.notes if note.section == "Auction")
     bare = replace(board, play=(), leader=None, claimed=False, notes=notes)
     text = write_pbn([bare])
-    return text if len(text) <= LONGEST_POSITION else write_pbn([replace(bare, notes=(), tags=())])
+    return text if len(text) <= Limits.position_characters else write_pbn([replace(bare, notes=(), tags=())])

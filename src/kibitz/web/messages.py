@@ -23,7 +23,6 @@ from kibitz.web import lines
 from kibitz.web.limits import Limits
 from kibitz.web.lines import (
     LARGEST_DEAL,
-    LONGEST_POSITION,
     Judgement,
     Line,
     auction,
@@ -37,8 +36,8 @@ from kibitz.web.thinking import Thought
 
 Token = Annotated[str, Field(min_length=20, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Count = Annotated[int, Field(ge=0, le=LARGEST_DEAL)]
-Name = Annotated[str, Field(max_length=40)]
-AgentText = Annotated[str, Field(max_length=300)]
+Name = Annotated[str, Field(max_length=Limits.name_characters)]
+AgentText = Annotated[str, Field(max_length=Limits.agent_characters)]
 
 
 class BadMessage(InputError):
@@ -135,7 +134,7 @@ class StartGiven(_Message):
 
     seed: Annotated[str, Field(pattern=r"^[0-9]{1,19}$")] | None = None
     deal: Count = 0
-    position: Annotated[str, Field(max_length=LONGEST_POSITION)] = ""
+    position: Annotated[str, Field(max_length=Limits.position_characters)] = ""
     """The number of a deal, as in `kibitz advise`, or a position as the game writes it."""
 
 
@@ -145,7 +144,9 @@ class Study(_Message):
     type: Literal["study"]
     game: Annotated[str, Field(min_length=1, max_length=200)]
     start: StartGiven
-    moves: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=1000)]
+    moves: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=Limits.line_moves)
+    ]
 
 
 class Review(_Message):
@@ -183,7 +184,7 @@ class Worlds(_Message):
 
     type: Literal["worlds"]
     ply: Count
-    count: Annotated[int, Field(ge=1, le=50)] = 12
+    count: Annotated[int, Field(ge=1, le=Limits.worlds)] = 12
 
 
 class Draw(_Message):
@@ -497,7 +498,7 @@ class TableWanted(_Message):
     """The number of the deal; at random, if null. Whoever knows it knows all hands."""
     start: StartGiven | None = None
     """Begin with a line of play, instead."""
-    moves: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=1000)] = []
+    moves: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=Limits.line_moves)] = []
     """Moves that have been made already: play on from there."""
     undo: bool = False
     """Whether moves can be taken back, if all people agree."""
@@ -515,7 +516,7 @@ class TableMade(_Message):
 class TokensKept(_Message):
     """The tokens that a browser has kept: which tables do they open?"""
 
-    tokens: Annotated[list[Token], Field(max_length=100)]
+    tokens: Annotated[list[Token], Field(max_length=Limits.tokens)]
 
 
 class TableShown(_Message):
@@ -528,6 +529,8 @@ class TableShown(_Message):
     chairs: list[ChairShown]
     over: bool
     your_turn: bool
+    known: bool
+    """Whether `over` and `your_turn` are: the moves of many long games are not all read for one request."""
 
 
 class TextPasted(_Message):

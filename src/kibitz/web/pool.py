@@ -2,7 +2,8 @@
 
 Nothing here interrupts work by force, unless it hangs. So that one client cannot hold up
 another, a search that has had its share is stopped, and answers with what it has found, when another client
-waits; work that cannot be stopped must be short, and a client has one place for it.
+waits. Work that cannot be stopped must be short; a client has one place for it, and all clients together
+leave one place to searches.
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ from functools import partial
 from typing import Any
 
 from kibitz.errors import Unsupported
+from kibitz.web.limits import Limits
 from kibitz.web.worker import Job, Work, Worker
 
-_HALF_LIFE = 30.0  # seconds after which used time counts half
 _LOOK = 0.05  # seconds between two looks at the clock
-_GRACE = 1.0  # seconds in which work that was stopped has to answer
-_STUCK = 20.0  # seconds after which a job hangs, and its worker is given up
 _REMEMBERED = 10_000  # clients
 
 
@@ -52,10 +51,10 @@ class FairPool:
     """
 
     def __init__(
-        self, worker: Worker, places: int, most_waiting: int = 1_000_000, fair_seconds: float = 1.0
+        self, worker: Worker, places: int, limits: Limits | None = None, most_waiting: int = 1_000_000
     ) -> None:
         self._worker, self._places = worker, places
-        self._most_waiting, self._fair_seconds = most_waiting, fair_seconds
+        self._limits, self._most_waiting = limits or Limits(), most_waiting
         self._waiting: dict[str, deque[_Piece]] = {}
         self._working: set[_Piece] = set()
         self._used: dict[str, tuple[float, float]] = {}  # client → seconds used, as of when
@@ -121,12 +120,13 @@ class FairPool:
         """The next piece of the client that has used least, if one may begin."""
         now = time.monotonic()
         running = Counter(piece.client for piece in self._working)
-        bound = {piece.client for piece in self._working if not piece.can_stop}
+        bound = [piece.client for piece in self._working if not piece.can_stop]
+        most = max(1, self._places - 1)  # one place is for whoever comes next
         for client in sorted(self._waiting, key=lambda each: self._usage(each, now)):
             queue = self._waiting[client]
-            if running[client] >= max(1, self._places - 1):  # one place is for whoever comes next
+            if running[client] >= most:
                 continue
-            if not queue[0].can_stop and client in bound:
+            if not queue[0].can_stop and (client in bound or len(bound) >= most):
                 continue
             piece = queue.popleft()
             if not queue:
@@ -141,12 +141,14 @@ class FairPool:
             assert piece.job is not None
             used = piece.job.seconds()
             if piece.over is None:
-                share_is_used = piece.can_stop and used > self._fair_seconds
+                share_is_used = piece.can_stop and used > self._limits.fair_seconds
                 if used > piece.seconds or (share_is_used and self.others_wait(piece.client)):
                     self._stop(piece)
-            elif used > piece.over + _GRACE and piece.can_stop and not piece.future.done():
+            elif (
+                used > piece.over + self._limits.grace_seconds and piece.can_stop and not piece.future.done()
+            ):
                 piece.future.set_exception(TimeoutError())
-            elif used > piece.over + _STUCK:
+            elif used > piece.over + self._limits.stuck_seconds:
                 self._worker.give_up(piece.job)
         if self._working:
             self._looking = asyncio.get_running_loop().call_later(_LOOK, self._look)
@@ -172,7 +174,7 @@ class FairPool:
 
     def _usage(self, client: str, now: float) -> float:
         seconds, then = self._used.get(client, (0.0, now))
-        return seconds * 0.5 ** ((now - then) / _HALF_LIFE)
+        return seconds * 0.5 ** ((now - then) / self._limits.half_life_seconds)
 
     def _charge(self, client: str, seconds: float) -> None:
         now = time.monotonic()

@@ -34,7 +34,6 @@ from kibitz import __version__
 from kibitz.errors import BadOption, quoted
 from kibitz.web.app import create_app
 from kibitz.web.limits import Bucket, Buckets, Limits, client_of, count_down
-from kibitz.web.thinking import KINDS
 from kibitz.web.worker import Process, Worker
 
 _TICKS_A_SECOND = 10  # of uvicorn's main loop
@@ -244,7 +243,7 @@ def _open_files() -> int:
 
 def in_a_process(limits: Limits) -> Worker:
     """The worker of a server: it starts at once, for the first visitor should not wait for it."""
-    worker = Process(KINDS * limits.places)
+    worker = Process(limits.slots)
     worker.warm()
     return worker
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,7 +16,7 @@ from kibitz.errors import KibitzError
 from kibitz.web import messages
 from kibitz.web.lines import Line, diagram, double_dummy_table, exact, judge, sampled_world
 from kibitz.web.messages import AboutLine, BadMessage, Consider, DoubleDummy, Draw, Judge, Look, Think, Worlds
-from kibitz.web.tables import check_agent, is_bridge
+from kibitz.web.tables import Start, check_agent, is_bridge
 from kibitz.web.thinking import Thinker, Thought
 
 _log = logging.getLogger(__name__)
@@ -27,25 +27,31 @@ def strongest(rules: Any) -> str:
     return "expert" if rules.expert else "ismcts:5000"
 
 
+def opened(
+    game: str, start: Start, moves: Sequence[str | int], chairs: list[str]
+) -> tuple[Line, messages.LineShown]:
+    """A line of play, and what is told of it; who sat where, if it was played at a table.
+
+    Both take a while, and a pasted position is read for both.
+    """
+    line = Line(game, start, moves)
+    return line, messages.line_shown(line, chairs)
+
+
 class Study:
     """A line of play, and what is being found out about it for one connection."""
 
     def __init__(
         self,
         line: Line,
-        chairs: list[str],
         thinker: Thinker,
         client: str,
         put: Callable[[BaseModel], None],
     ) -> None:
-        self.line, self._chairs, self._thinker, self.client = line, chairs, thinker, client
+        self.line, self._thinker, self.client = line, thinker, client
         self._put = put
         self._running: dict[str, asyncio.Task[None]] = {}
         self._considered: tuple[int, Thought] | None = None
-
-    def show(self) -> None:
-        """Tell what was played."""
-        self._put(messages.line_shown(self.line, self._chairs))
 
     def close(self) -> None:
         """Find nothing out any more."""

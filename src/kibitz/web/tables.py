@@ -32,7 +32,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from kibitz.errors import (
     IllegalMove,
     InputError,
     KibitzError,
+    MissingExtra,
     ParseError,
     TooLong,
     UnknownName,
@@ -54,7 +55,7 @@ from kibitz.errors import (
 from kibitz.position import State, View
 from kibitz.protocol import UNNOTICED
 from kibitz.rng import derive
-from kibitz.web.limits import AGENTS
+from kibitz.web.limits import AGENTS, SOLVER, Limits
 
 WATCHER = -1
 """The observer that sits nowhere: it is told what all seats are told alike."""
@@ -63,6 +64,8 @@ SCHEMA = "kibitz.table/1"
 _AGENT_STREAM = 2
 """As in `kibitz.arena.play`, so that a table of agents is a game of a match; a test holds them together."""
 _EXACT_IN_JAVASCRIPT = 1 << 53
+_LANDMARK = 50
+"""Moves: to take one back, no more than so many are made again."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +247,8 @@ class Table:
         self._claimed: set[tuple[int, int]] = set()
         """Who has claimed when so many tricks were left."""
         self.file: TableFile | _Draft | None = None
+        self._landmarks: list[tuple[Any, int]] = []
+        """Every so many moves the position before the move, and the number of chance events until then."""
         self._told: dict[int, list[Event]] = {observer: [] for observer in (WATCHER, *range(len(chairs)))}
         self._chances = 0
         self._settle()
@@ -317,6 +322,8 @@ class Table:
             self._settle()
 
     def _make(self, move: int) -> None:
+        if len(self.moves) % _LANDMARK == 0:
+            self._landmarks.append((self.state.array.copy(), self._chances))
         self._tell_of(move)
         self._movers.append(self.state.mover)
         self._in_window.append(self.window is not None)
@@ -350,6 +357,8 @@ class Table:
         A seat may claim once in a trick, also after its claim was withdrawn or its moves were taken back. The
         claim is recorded when it is made, so that a restart does not allow another one.
         """
+        from kibitz.games.bridge import dds
+
         if self.is_over:
             raise IllegalMove("the game is over")
         if self.window is not None:
@@ -364,6 +373,8 @@ class Table:
             )
         elif (wish.seat, int(self.state.record.left)) in self._claimed:
             raise IllegalMove("you have claimed in this trick already; you may claim again in the next one")
+        elif not (dds.is_installed() or all(chair.is_person for chair in self.chairs)):
+            raise MissingExtra("A claim against agents", "dds")
         else:
             left = int(self.state.record.left)
             self._append({"claimed": wish.tricks, "seat": wish.seat, "left": left})
@@ -385,13 +396,18 @@ class Table:
         self.wish.agreed.add(seat)
         self._grant()
 
-    def agents_answer(self, agrees: bool) -> None:
-        """What all agents together say to the wish."""
-        if self.wish is not None and agrees:
-            self.wish.agents_agree = True
+    def agents_answer(self, agrees: bool | None) -> None:
+        """What all agents together say to the wish; none: they cannot say, and the seat may claim again."""
+        wish = self.wish
+        if wish is not None and agrees:
+            wish.agents_agree = True
             self._grant()
-        else:
-            self.wish = None
+            return
+        if wish is not None and agrees is None:
+            left = int(self.state.record.left)
+            self._append({"unjudged": wish.tricks, "seat": wish.seat, "left": left})
+            self._claimed.discard((wish.seat, left))
+        self.wish = None
 
     def _grant(self) -> None:
         """Do what is wished for, if all have agreed."""
@@ -422,15 +438,17 @@ class Table:
     def _take_back(self, ply: int, seat: int) -> None:
         """Go back to the position before a move: what was dealt since will be dealt again."""
         self.wish = None
-        moves, self._chances = self.moves[:ply], 0
-        state = self.start.begin(games.load_known(self.game))
-        for move in (*moves, None):
+        last = ply // _LANDMARK
+        array, self._chances = self._landmarks[last]
+        state = State(self.rules, array.copy())
+        for move in (*self.moves[last * _LANDMARK : ply], None):
             while not state.is_over and state.mover < 0:
                 self.start.settle(state, self._chances)
                 self._chances += 1
             if move is not None:
                 self.rules.play(state.record, np.int64(move))  # it was checked when it was made
         self.state = state
+        del self._landmarks[-(-ply // _LANDMARK) :]
         for numbers in (self.moves, self._movers, *self.labels):
             del numbers[ply:]
         del self._in_window[ply:]
@@ -589,6 +607,8 @@ class Table:
                 self._take_back(_within(line["undo"], len(self.moves)), seat)
             elif "claimed" in line:
                 self._claimed.add((seat, int(line["left"])))
+            elif "unjudged" in line:
+                self._claimed.discard((seat, int(line["left"])))
             elif "claim" in line:
                 self._give_up(seat, _within(line["claim"], int(self.state.record.left) + 1))
             else:
@@ -709,12 +729,14 @@ def check_game(game: str) -> None:
 
 def check_agent(agent: str, rules: Any, seat: int) -> None:
     """An agent that plays the game, sees its seat only, and thinks within bounds."""
-    if len(agent) > 300:
-        raise BadOption("an agent's string may have 300 characters")
+    from kibitz.agents.bridge import Pimc
+
+    if len(agent) > Limits.agent_characters:
+        raise BadOption(f"an agent's string may have {Limits.agent_characters} characters")
     made = make_known_agent(agent, rules)
     if made.cheating:
         raise Unsupported(f"{agent} looks at hidden cards; at a table nobody may")
-    for name, most in AGENTS.items():
+    for name, most in (AGENTS | SOLVER if isinstance(made, Pimc) else AGENTS).items():
         value = getattr(made, name, None) or 0
         if isinstance(value, int | float) and value > most:
             raise BadOption(f"{name}={value:g} is too much for a table; the most is {most:g}")
@@ -742,33 +764,40 @@ class TableFile:
             raise Unwritable(f"the table cannot be recorded, so it was not opened: {error}") from error
 
     def append(self, *lines: dict[str, Any]) -> None:
-        """Add lines, whole or not at all."""
+        """Add lines, whole or not at all. What was left of a line when a process ended is cut off first."""
         data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
         try:
             # Unbuffered: once `write` returns, the line outlives the process. `r+`: a record that was removed
             # does not begin anew in the middle of a game.
             with self.path.open("r+b", buffering=0) as file:
-                file.seek(0, os.SEEK_END)
-                size = file.tell()
+                size = _whole(file)
                 if file.write(data) != len(data):
                     file.truncate(size)
                     raise OSError("the disk is full")
         except OSError as error:
             raise Unwritable(f"the move cannot be recorded, so it was not made: {error}") from error
 
-    def read(self, mend: bool) -> list[dict[str, Any]]:
-        """All lines; one that was being written when the process ended is dropped, and cut off to mend it."""
-        data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if mend and whole != data:
-            os.truncate(self.path, len(whole))
-        return [json.loads(line) for line in whole.split(b"\n")[:-1]]
+    def read(self) -> list[dict[str, Any]]:
+        """All lines, without one that is being written. Nothing is changed: others may be at the table."""
+        return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
 
     def header(self) -> dict[str, Any]:
         """The first line: who sits where."""
         with self.path.open("rb") as file:
             found: dict[str, Any] = json.loads(file.readline())
         return found
+
+
+def _whole(file: IO[bytes]) -> int:
+    """Cut off what follows the last whole line, and stand there."""
+    size = file.seek(0, os.SEEK_END)
+    if size:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            size = file.read().rfind(b"\n") + 1
+            file.truncate(size)
+    return file.seek(size)
 
 
 class _Draft:
@@ -810,7 +839,7 @@ class NewTable:
 class Tables:
     """All tables of a folder; only who may sit where is kept in memory."""
 
-    def __init__(self, folder: Path, most: int = 10_000) -> None:
+    def __init__(self, folder: Path, most: int = Limits.tables) -> None:
         self.folder, self.most = folder, most
         self._places: dict[str, Place] = {}
         self._names: set[str] = set()
@@ -919,7 +948,11 @@ class Tables:
         for path in self.folder.glob("*.jsonl"):
             with contextlib.suppress(OSError):
                 made = path.stat().st_mtime
-                if path.stem not in kept and time.time() - made > _NEW_SECONDS and _is_unplayed(path):
+                if (
+                    path.stem not in kept
+                    and time.time() - made > Limits.new_table_seconds
+                    and _is_unplayed(path)
+                ):
                     found.append((made, path))
         self._remove([path for _, path in sorted(found)[: max(1, self.most // 100)]])
 
@@ -977,7 +1010,8 @@ def read_table(folder: Path, name: str, to_look: bool = False) -> Table:
         raise UnknownName("table", name[:40], [])
     file = TableFile(folder / f"{name}.jsonl")
     try:
-        header, *lines = file.read(mend=not to_look)
+        deadline.check()
+        header, *lines = file.read()
         chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
         start = Start(**header["start"]) if header.get("start") else None
         # Older records do not say whether the number of a deal was chosen; a start always was.
@@ -1006,6 +1040,8 @@ class Glance:
     chairs: list[Chair]
     over: bool
     turn: int | None
+    is_whole: bool = True
+    """Whether the moves were read: else nobody knows whether the game is over, and whose turn it is."""
 
 
 def glance(table: Table, observer: int) -> Glance:
@@ -1014,20 +1050,32 @@ def glance(table: Table, observer: int) -> Glance:
     return Glance(table.game, table.chairs, position["over"], position["turn"])
 
 
-def look_at(folder: Path, name: str, observer: int) -> Glance:
-    """A table of a folder at a glance."""
-    return glance(read_table(folder, name, to_look=True), observer)
+def look_at(folder: Path, places: Sequence[Place]) -> list[Glance | None]:
+    """Tables of a folder at a glance; none for those that cannot be read.
+
+    When its time is over (`kibitz.deadline`) only the first lines are read of those that are left.
+    """
+    return [_look_at(folder, place) for place in places]
 
 
-_NEW_SECONDS = 600.0
-"""People may still be sitting down at a table that was opened so recently."""
+def _look_at(folder: Path, place: Place) -> Glance | None:
+    try:
+        return glance(read_table(folder, place.table, to_look=True), place.observer)
+    except TooLong:
+        with contextlib.suppress(Exception):  # a damaged file may say anything
+            header = TableFile(folder / f"{place.table}.jsonl").header()
+            chairs = [Chair(chair["name"], chair["agent"]) for chair in header["chairs"]]
+            return Glance(header["game"], chairs, over=False, turn=None, is_whole=False)
+    except KibitzError:
+        pass
+    return None
 
 
 def _is_unplayed(path: Path) -> bool:
     """Whether a table's file was not written to after the table was made."""
     try:
         made = calendar.timegm(time.strptime(TableFile(path).header()["made"], "%Y-%m-%dT%H:%M:%SZ"))
-    except (ValueError, KeyError, TypeError):
+    except Exception:  # a damaged file may say anything; it is kept like one that was played at
         return False
     return path.stat().st_mtime < made + _MAKING_SECONDS
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kibitz.agents import Agent, make_known_agent
+from kibitz.errors import TooLong
 from kibitz.position import View
 from kibitz.rng import derive, stream
 from kibitz.search.advice import Advice, Row
@@ -32,10 +33,6 @@ _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 _FIRST_SLICE = 16  # of the agent's iterations, one part
 _LARGEST_SLICE = 50_000  # iterations: the memory of a search is bounded, and it tells of itself now and then
-
-
-KINDS = 3
-"""Of things to think about: moves, answers in a window, and advice."""
 
 
 class Mind:
@@ -81,12 +78,37 @@ class Player(Mind):
         super().__init__(spec)
         self.rules, self.seat = rules, seat
 
-    def choose(self, view: View, seed: int, labels: Sequence[int]) -> int:
-        """The agent's move; `labels` is all that the seat has learned in this game."""
-        agent = self._made(self.rules, self.seat)
-        for label in labels:
-            agent.learn(label)
-        return agent.choose(view, seed)
+    def choose(self, view: View, seed: int, labels: Sequence[int], earlier: View | None = None) -> int:
+        """The agent's move; `labels` is all that the seat has learned in this game.
+
+        A move without a choice must not be told by its speed, such as a single card of the suit led. So
+        the agent thinks all the same, about the next choice in a world that the seat cannot tell from the
+        truth, and drops what it finds. If nobody has a choice any more there, it is the `earlier` one.
+
+        Such a move waits, takes its place, computes and is stopped as any other, so nothing that others do
+        at this server tells it apart. How hard a choice is may show: that depends on the cards.
+        """
+        legal = view.legal_moves()
+        if len(legal) > 1:
+            agent = self._made(self.rules, self.seat)
+            for label in labels:
+                agent.learn(label)
+            return agent.choose(view, seed)
+        other = next_choice(view, seed) or earlier
+        if other is not None:
+            self._made(self.rules, other.seat).choose(other, seed)
+        return legal[0]
+
+
+def next_choice(view: View, seed: int) -> View | None:
+    """The view of whoever has a choice next, in a random world that agrees with a view; none, if nobody."""
+    state = view.world(seed)
+    while not state.is_over and state.mover >= 0:
+        legal = state.legal_moves()
+        if len(legal) > 1:
+            return state.view()
+        state.play(legal[0])
+    return None
 
 
 class Slice(Mind):
@@ -113,19 +135,21 @@ class Thinker:
     game.
 
     Answers in a window have places of their own too: one that is still thought about when the window closes
-    must not delay the next move, which would tell that somebody was asked.
+    must not delay the next move, which would tell that somebody was asked. So has the laboratory, whose
+    pages may take minutes and cannot be cut short.
     """
 
     def __init__(self, limits: Limits, worker: Worker | None = None) -> None:
-        self.limits, self.worker = limits, worker or Threads(KINDS * limits.places)
-        places, fair = limits.places, limits.fair_seconds
-        self._for_moves = FairPool(self.worker, places, fair_seconds=fair)
-        self._for_answers = FairPool(self.worker, places, fair_seconds=fair)
-        self._for_advice = FairPool(self.worker, places, limits.waiting_a_client, fair)
+        self.limits, self.worker = limits, worker or Threads(limits.slots)
+        moves, others = limits.moves_waiting_a_client, limits.waiting_a_client
+        self._for_moves = FairPool(self.worker, limits.places, limits, moves)
+        self._for_answers = FairPool(self.worker, limits.places, limits, moves)
+        self._for_advice = FairPool(self.worker, limits.places_beside, limits, others)
+        self._for_laboratory = FairPool(self.worker, 1, limits, others)
 
     def close(self) -> None:
         """Take nothing more, and end the worker."""
-        for pool in (self._for_moves, self._for_answers, self._for_advice):
+        for pool in (self._for_moves, self._for_answers, self._for_advice, self._for_laboratory):
             pool.close()
         self.worker.close()
 
@@ -136,12 +160,13 @@ class Thinker:
         view: View,
         seed: int,
         labels: Sequence[int],
+        earlier: View | None = None,
         in_window: bool = False,
     ) -> int:
         """An agent's move; by the rules of thumb, if it takes too long or fails."""
         pool, seconds = self._for_answers if in_window else self._for_moves, self.limits.thinking_seconds
         try:
-            work = Work(player.choose, (view, seed, list(labels)))
+            work = Work(player.choose, (view, seed, list(labels), earlier))
             return int(await pool.run(client, work, seconds, can_stop=True))
         except TimeoutError:
             _log.warning("%s did not answer in time; the rules of thumb move for it", player.spec)
@@ -165,6 +190,17 @@ class Thinker:
         """
         limit = self.limits.parse_seconds if seconds is None else seconds
         found: _Result = await self._for_advice.run(client, Work(work, given, limit), limit)
+        return found
+
+    async def evaluate(self, client: str, work: Callable[..., _Result], *given: Any) -> _Result:
+        """What a function returns for a page of the laboratory."""
+        limit = self.limits.laboratory_seconds
+        try:
+            found: _Result = await self._for_laboratory.run(client, Work(work, given, limit), limit)
+        except TooLong:
+            raise TooLong(
+                f"this page takes longer than {limit:g} s to make; `kibitz report` has no limit"
+            ) from None
         return found
 
 

@@ -8,9 +8,6 @@ from kibitz.games.bridge.rules import OVER
 from kibitz.position import View
 from kibitz.rng import derive
 
-WORLDS = 20
-"""A claim is judged by so many deals."""
-
 
 class Claim:
     """A claim, judged by what the claimer knows, and by nothing else.
@@ -22,27 +19,27 @@ class Claim:
     nor do the others, for he shows his hand, and the rest of his view (dummy, the cards played) they see.
     """
 
-    def __init__(self, view: View, tricks: int, seed: int) -> None:
-        self._view, self._tricks, self._seed = view, tricks, seed
+    def __init__(self, view: View, tricks: int, seed: int, worlds: int) -> None:
+        self._view, self._tricks, self._seed, self._worlds = view, tricks, seed, worlds
         self._is_stopped = False
 
     def stop(self) -> None:
         """Solve no further world: nobody waits for the verdict any more."""
         self._is_stopped = True
 
-    def holds(self) -> bool:
+    def holds(self) -> bool | None:
         """Whether the claimer's side makes so many tricks in every sampled world, all hands seen.
 
-        False, too, if it was stopped because it took too long.
+        None, if it was stopped before that was known.
         """
         view = self._view
         game, record = view.game, view.record
         side, left = int(game.team(view.seat)), int(record.left)
         is_mover = int(game.team(view.mover)) == side
         made = int(game.made(record, int(game.team(view.mover))))
-        for number in range(WORLDS):
+        for number in range(self._worlds):
             if self._is_stopped:
-                return False
+                return None
             (values,) = game.exact_values([view.world(derive(self._seed, number)).record])
             coming = int(max(values)) - made  # of the side that is to play
             if (coming if is_mover else left - coming) < self._tricks:

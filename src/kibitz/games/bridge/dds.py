@@ -6,8 +6,13 @@ is imported by the first call and not before.
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -17,11 +22,61 @@ from kibitz.errors import needs
 VULNERABLE = ("none", "both", "ns", "ew")
 """Which sides are vulnerable, in the solver's order."""
 
-_BOARDS_AT_ONCE, _TABLES_AT_ONCE = 200, 8  # few tables a call: each is five solved boards or more
+_BOARDS_AT_ONCE = max(4, os.cpu_count() or 1)  # every thread of the solver has one; more are not faster
+_TABLES_AT_ONCE = 8  # each is five solved boards or more
 _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED = -1, 3, 1
-_ONE_AT_A_TIME = threading.Lock()  # the solver has threads of its own, and memory for one call
 _STRAINS = (3, 2, 1, 0, 4)
 """The solver's number of a strain, by ours; it is the same the other way round."""
+
+
+class Asker:
+    """Who asks the solver several times, such as a search: the longer it has had it, the longer it waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+
+class _Turns:
+    """A lock for the solver. Who has not had it yet is served first, then who has waited longest.
+
+    A `threading.Lock` goes to whoever is quickest, which is the thread that has just released it: a long
+    search would keep all others from the solver.
+    """
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._is_taken = False
+        self._waiting: list[tuple[float, int, threading.Lock]] = []
+        self._numbers = itertools.count()
+
+    @contextmanager
+    def turn(self, asker: Asker) -> Iterator[None]:
+        """Have the solver, when it is the asker's turn."""
+        self._wait(min(asker.seconds, _LONGEST_HANDICAP))
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            asker.seconds += time.monotonic() - began
+            with self._changing:
+                if self._waiting:
+                    heapq.heappop(self._waiting)[-1].release()
+                else:
+                    self._is_taken = False
+
+    def _wait(self, handicap: float) -> None:
+        with self._changing:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            mine = threading.Lock()
+            mine.acquire()
+            heapq.heappush(self._waiting, (time.monotonic() + handicap, next(self._numbers), mine))
+        mine.acquire()  # until whoever has the solver releases it
+
+
+_LONGEST_HANDICAP = 1.0  # seconds by which others may ask later and yet come first
+_TURNS = _Turns()  # the solver has threads of its own, and memory for one call
 
 
 def _solver() -> Any:
@@ -67,7 +122,7 @@ def _values(found: Any) -> dict[int, int]:
     return values
 
 
-def card_values(records: Sequence[Any]) -> Iterator[dict[int, int]]:
+def card_values(records: Sequence[Any], asker: Asker | None = None) -> Iterator[dict[int, int]]:
     """For each position in play: every legal card, and the tricks still to come for the side that plays
     it, this one included, if all see all cards and play as well as can be.
 
@@ -77,7 +132,7 @@ def card_values(records: Sequence[Any]) -> Iterator[dict[int, int]]:
     >>> max(values.values()), len(values)
     (9, 13)
     """
-    _dds = _solver()
+    _dds, asker = _solver(), asker or Asker()
     for begun in range(0, len(records), _BOARDS_AT_ONCE):
         part = records[begun : begun + _BOARDS_AT_ONCE]
         asked, solved = _dds.boards(), _dds.solvedBoards()
@@ -85,7 +140,7 @@ def card_values(records: Sequence[Any]) -> Iterator[dict[int, int]]:
         for i, record in enumerate(part):
             _give_position(asked.deals[i], record)
             asked.target[i], asked.solutions[i], asked.mode[i] = _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED
-        with _ONE_AT_A_TIME:
+        with _TURNS.turn(asker):
             _dds.SolveAllBoardsBin(asked, solved)
         for i in range(len(part)):
             yield _values(solved.solvedBoard[i])
@@ -110,7 +165,7 @@ class Table:
 
 def tables(deals: Sequence[Sequence[int]]) -> Iterator[Table]:
     """The 20 results of each deal or ending, given as four hands from north on."""
-    _dds = _solver()
+    _dds, asker = _solver(), Asker()
     from endplay.dds.ddtable import DDTable
 
     for begun in range(0, len(deals), _TABLES_AT_ONCE):
@@ -120,7 +175,7 @@ def tables(deals: Sequence[Sequence[int]]) -> Iterator[Table]:
         for i, hands in enumerate(part):
             _give_cards(asked.ddTableDeal[i].cards, hands)
         every_strain = [False] * 5
-        with _ONE_AT_A_TIME:
+        with _TURNS.turn(asker):
             _dds.CalcAllTables(asked, -1, every_strain, solved, _dds.allParResults())
         for i in range(len(part)):
             results, gone = solved.results[i], 13 - part[i][0].bit_count()  # the solver counts to 13

@@ -201,6 +201,7 @@ export interface TableShown {
   chairs: ChairShown[];
   over: boolean;
   your_turn: boolean;
+  known: boolean;
 }
 
 export type AboutLine = LineShown | PlaceShown | JudgedShown | WorldShown | ExactShown | DiagramShown;
