@@ -173,17 +173,60 @@ def test_slow_connections_stop_nobody_and_fill_no_log(tmp_path):
         assert log.stat().st_size < 10_000
 
 
+def entered(gate, client, times=1):
+    """Connections of a client; None for those that it may not have."""
+    found = [mock.Mock(name=f"{client}{number}") for number in range(times)]
+    return [each if gate.enter(client, each) else None for each in found]
+
+
 def test_a_gate_counts_by_client_and_in_all():
     gate = Gate(Limits(connections_a_client=3, requests_at_once=2), most=5)
-    assert [gate.enter("a") for _ in range(3)] == [True, True, False]
+    first, second, third = entered(gate, "a", 3)
+    assert (bool(first), bool(second), third) == (True, True, None)
     gate.upgrade("a")  # to a WebSocket
-    assert [gate.enter("a") for _ in range(2)] == [True, False]
-    assert [gate.enter("b") for _ in range(3)] == [True, True, False]
-    assert not gate.enter("c")  # full
-    gate.leave("a", was_socket=True)
-    assert gate.enter("c")
+    assert [bool(each) for each in entered(gate, "a", 2)] == [True, False]
+    assert [bool(each) for each in entered(gate, "b", 3)] == [True, True, False]
+    gate.leave("a", first, was_socket=True)
+    assert entered(gate, "c") != [None]
     proxy = Gate(Limits(requests_at_once=1), most=5, proxies=frozenset({"p"}))
-    assert [proxy.enter("p") for _ in range(6)] == [True] * 5 + [False]
+    assert [bool(each) for each in entered(proxy, "p", 6)] == [True] * 5 + [False]
+
+
+def test_clients_with_many_connections_keep_nobody_out():
+    gate = Gate(Limits(connections_a_client=4, requests_at_once=4), most=8)
+    many, more = entered(gate, "a", 4), entered(gate, "b", 4)
+    ours = entered(gate, "c", 4)
+    assert [bool(each) for each in ours] == [
+        True,
+        True,
+        False,
+        False,
+    ]  # a third one would be as many as they have
+    ended = [each for each in many + more if each.abort.called]
+    assert len(ended) == 2
+    assert not many[0].abort.called  # the latest go first
+    assert not any(each.abort.called for each in ours[:2])
+    for each in ended:
+        gate.leave("a" if each in many else "b", each, was_socket=False)
+    assert entered(gate, "d") != [None]
+
+
+@linux
+def test_a_few_addresses_do_not_lock_everybody_out(tmp_path):
+    """Six clients take all connections that there are; others are served all the same."""
+    limits = {"connections": 60, "connections_a_client": 20, "requests_at_once": 20}
+    request = b"GET /static/net.js HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with served(tmp_path, limits) as (port, *_), contextlib.ExitStack() as held:
+        for client in range(1, 7):
+            for _ in range(20):
+                theirs = socket.create_connection(("127.0.0.1", port), PATIENCE, (f"127.0.7.{client}", 0))
+                held.enter_context(theirs)
+                theirs.sendall(request[:30])
+        time.sleep(0.5)
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as ours:
+                ours.sendall(request)
+                assert ours.recv(100).startswith(b"HTTP/1.1 200")
 
 
 def test_who_asks_for_nothing_is_sent_away(tmp_path):
@@ -508,6 +551,33 @@ def test_a_client_opens_only_some_studies_and_others_can_go_on(tmp_path):
     answers = asyncio.run(study())
     assert [answer["type"] for answer in answers] == ["line", "line", "refused", "line"]
     assert "2 lines of play open already" in answers[2]["message"]
+
+
+def test_clients_with_many_studies_keep_nobody_out(tmp_path):
+    async def study():
+        with Tables(tmp_path) as tables:
+            host = Host(tables, Limits(studies=4, studies_a_client=2))
+            message = json.dumps(
+                {"type": "study", "game": "briskola", "start": {"position": "7"}, "moves": []}
+            )
+            connections = [Connection(host.limits, client) for client in ("a", "a", "b", "b", "c", "c", "d")]
+            for connection in connections:
+                await host.receive(connection, message)
+            for connection in connections:
+                await host.receive(connection, json.dumps({"type": "look", "ply": 0}))
+            answers = [[json.loads(text)["type"] for text in connection.outbox] for connection in connections]
+            for connection in connections:
+                connection.leave()
+            host.close()
+            return answers
+
+    answers = asyncio.run(study())
+    stayed, gone = ["line", "place"], ["line", "refused", "refused"]
+    assert answers[4] == stayed  # c had none
+    assert answers[5] == ["refused", "refused"]  # with a second one it would have as many as the others
+    assert answers[6] == stayed  # d had none
+    assert sorted(answers[:4]) == sorted([stayed, stayed, gone, gone])
+    assert answers[0] == answers[2] == stayed  # the latest of each go
 
 
 async def joined(host, token, client):

@@ -10,6 +10,7 @@ import socket
 import struct
 import time
 import zlib
+from unittest import mock
 
 import httpx
 import pytest
@@ -500,9 +501,10 @@ def test_a_client_makes_only_so_many_connections_a_second():
     gate = server.Gate(Limits(connections_a_second=0.001, burst=2), 100, frozenset({"p"}))
 
     def entered(client):
-        may_stay = gate.enter(client)
+        transport = mock.Mock()
+        may_stay = gate.enter(client, transport)
         if may_stay:
-            gate.leave(client, was_socket=False)
+            gate.leave(client, transport, was_socket=False)
         return may_stay
 
     assert [entered("a") for _ in range(10)] == [True] * 8 + [False] * 2

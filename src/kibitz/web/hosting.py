@@ -621,14 +621,21 @@ class Host:
 
     def _open_line(self, connection: Connection, line: Line, shown: messages.LineShown) -> None:
         connection.close_study()
-        if len(self._studying) >= self.limits.studies:
-            raise Unsupported(
-                f"{self.limits.studies} lines of play are being studied already; try again later"
-            )
-        if sum(study.client == connection.client for study in self._studying) >= self.limits.studies_a_client:
+        held = Counter(study.client for study in self._studying)
+        if held[connection.client] >= self.limits.studies_a_client:
             raise Unsupported(
                 f"you have {self.limits.studies_a_client} lines of play open already; close one of them"
             )
+        if held.total() >= self.limits.studies:
+            most, number = held.most_common(1)[0]
+            if number <= held[connection.client] + 1:
+                raise Unsupported(
+                    f"{self.limits.studies} lines of play are being studied already; try again later"
+                )
+            # A few clients with many lines keep nobody out.
+            latest = max((s for s in self._studying if s.client == most), key=lambda study: study.number)
+            self._studying.discard(latest)
+            latest.give_way()
         connection.study = Study(line, self.thinker, connection.client, connection.put)
         self._studying.add(connection.study)
         connection.put(shown)

@@ -45,15 +45,20 @@ _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 
 class Gate:
-    """How many connections every client has, and whether it may have another one; a proxy may have all."""
+    """How many connections every client has, and whether it may have another one; a proxy may have all.
+
+    A few clients that take all there is keep nobody out: whoever comes with fewer connections gets the place
+    of the latest one of the client that has most.
+    """
 
     def __init__(self, limits: Limits, most: int, proxies: frozenset[str] = frozenset()) -> None:
         self.limits, self.most, self._proxies = limits, most, proxies
         self._requests: Counter[str] = Counter()
         self._sockets: Counter[str] = Counter()
+        self._open: dict[str, dict[asyncio.Transport, None]] = {}
         self._made = Buckets(limits.connections_a_second, 4 * limits.burst)
 
-    def enter(self, client: str) -> bool:
+    def enter(self, client: str, transport: asyncio.Transport) -> bool:
         """A connection is made: whether it may stay."""
         requests, sockets = self._requests[client], self._sockets[client]
         is_full = self._requests.total() + self._sockets.total() >= self.most
@@ -61,9 +66,21 @@ class Gate:
         too_many = too_many or requests >= self.limits.requests_at_once
         if client not in self._proxies and (not self._made.take(client) or too_many):
             return False
-        if is_full:
+        if is_full and not self._make_room(client):
             return False
         self._requests[client] += 1
+        self._open.setdefault(client, {})[transport] = None
+        return True
+
+    def _make_room(self, client: str) -> bool:
+        """End a connection of the client that has most, if that is more than this one would have."""
+        others = {each: held for each, held in self._open.items() if each not in self._proxies}
+        most = max(others, key=lambda each: len(others[each]), default=client)
+        if len(others.get(most, ())) <= len(self._open.get(client, ())) + 1:
+            return False
+        latest = next(reversed(self._open[most]))
+        del self._open[most][latest]  # it is counted until it has ended, but nobody else gets its place
+        latest.abort()
         return True
 
     def upgrade(self, client: str) -> None:
@@ -71,9 +88,13 @@ class Gate:
         count_down(self._requests, client)
         self._sockets[client] += 1
 
-    def leave(self, client: str, was_socket: bool) -> None:
+    def leave(self, client: str, transport: asyncio.BaseTransport, was_socket: bool) -> None:
         """A connection has ended."""
         count_down(self._sockets if was_socket else self._requests, client)
+        held = self._open.get(client, {})
+        held.pop(transport, None)  # type: ignore[call-overload]
+        if not held:
+            self._open.pop(client, None)
 
 
 def _read_in_small_pieces(transport: asyncio.BaseTransport, limits: Limits) -> None:
@@ -107,7 +128,7 @@ class _Socket(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.gate.leave(self._owner, was_socket=True)
+        self.gate.leave(self._owner, self.transport, was_socket=True)
         super().connection_lost(exc)
 
     def look(self, _now: float) -> None:
@@ -127,7 +148,7 @@ class _Requests(H11Protocol):
         self._owner = client_of(self.client[0] if self.client else "")
         self._seen: Any = None
         self._since = time.monotonic()
-        self._has_entered = self.gate.enter(self._owner)
+        self._has_entered = self.gate.enter(self._owner, transport)
         self._is_socket = False
         if not self._has_entered:
             transport.abort()
@@ -138,7 +159,7 @@ class _Requests(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._has_entered and not self._is_socket:
-            self.gate.leave(self._owner, was_socket=False)
+            self.gate.leave(self._owner, self.transport, was_socket=False)
         super().connection_lost(exc)
 
     def look(self, now: float) -> None:

@@ -6,13 +6,14 @@ A connection does one long thing of each kind at a time; to ask for another, or 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from kibitz.errors import KibitzError
+from kibitz.errors import KibitzError, Unsupported
 from kibitz.web import messages
 from kibitz.web.lines import Line, diagram, double_dummy_table, exact, judge, sampled_world
 from kibitz.web.messages import AboutLine, BadMessage, Consider, DoubleDummy, Draw, Judge, Look, Think, Worlds
@@ -38,6 +39,12 @@ def opened(
     return line, messages.line_shown(line, chairs)
 
 
+_numbers = itertools.count()
+_CROWDED = (
+    "this line of play was closed, because others need the place and you have many; open it again later"
+)
+
+
 class Study:
     """A line of play, and what is being found out about it for one connection."""
 
@@ -49,7 +56,10 @@ class Study:
         put: Callable[[BaseModel], None],
     ) -> None:
         self.line, self._thinker, self.client = line, thinker, client
+        self.number = next(_numbers)
+        """Later ones have larger numbers."""
         self._put = put
+        self._gave_way = False
         self._running: dict[str, asyncio.Task[None]] = {}
         self._considered: tuple[int, Thought] | None = None
 
@@ -59,8 +69,16 @@ class Study:
             task.cancel()
         self._running.clear()
 
+    def give_way(self) -> None:
+        """Others need the place."""
+        self.close()
+        self._gave_way = True
+        self._put(messages.Refused(code="Crowded", message=_CROWDED))
+
     def receive(self, message: AboutLine) -> None:
         """Begin what is asked for."""
+        if self._gave_way:
+            raise Unsupported(_CROWDED)
         if isinstance(message, Look):
             self._put(messages.place_shown(self.line, message.ply, message.seat))
         elif isinstance(message, Judge):
