@@ -157,3 +157,13 @@ def test_serve_without_fastapi():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == MissingExtra.exit_code
     assert install_command("web") in " ".join(done.stderr.split())
+
+
+def test_the_public_names_can_be_found():
+    assert {"match", "load", "View", "advise"} <= set(dir(kibitz))
+    assert (Path(kibitz.__file__).parent / "py.typed").is_file()
+
+
+def test_the_citation_names_this_version():
+    text = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {kibitz.__version__}\n" in text

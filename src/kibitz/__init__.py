@@ -37,6 +37,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'kibitz' has no attribute '{name}'")
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)  # else nobody finds names that are not loaded yet
+
+
 def deal(game: Any, seed: int) -> State:
     """The first position of a game (or of the game that a string names): deal number `seed`."""
     from kibitz import games, position
