@@ -418,8 +418,8 @@ everybody behind one router (of IPv6 the network, /64). If a web server stands i
 Whoever asks for too much is refused with a message that says so, and can try again later; connections that
 are too many or too slow are closed. The worker process is shared fairly: the client that has used it least is
 served first, and no client can occupy the last slot. When all connections or all lines of play are taken,
-whoever has most of them gives way to whoever has fewer. These are the numbers in `kibitz.web.limits`; they are
-not options, except `--pause`."""
+whoever has most of them gives way to whoever has fewer. These are the numbers in `kibitz.web.limits`; they
+are not options, except `--pause`."""
 
 
 def limits_page() -> str:
