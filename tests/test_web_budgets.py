@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -481,6 +482,41 @@ def test_long_searches_do_not_keep_the_solver_from_others():
         thread.join(PATIENCE)
     assert np.median(new) <= 1  # whoever has it finishes its boards
     assert max(old) < 60  # nobody waits for ever, whoever else asks
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no signals can be sent here")
+def test_who_stops_waiting_for_the_solver_keeps_nobody_else_from_it():
+    turns, has_it, may_end = dds._Turns(), threading.Event(), threading.Event()
+
+    def hold():
+        with turns.turn(dds.Asker()):
+            has_it.set()
+            may_end.wait(PATIENCE)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    holder = threading.Thread(target=hold)
+    holder.start()
+    has_it.wait(PATIENCE)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt), turns.turn(dds.Asker()):
+            pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    may_end.set()
+    holder.join(PATIENCE)
+    got_it = threading.Event()
+
+    def take():
+        with turns.turn(dds.Asker()):
+            got_it.set()
+
+    threading.Thread(target=take, daemon=True).start()
+    assert got_it.wait(5)
 
 
 def test_the_solver_takes_a_few_boards_at_a_time(monkeypatch):

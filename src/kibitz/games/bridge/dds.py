@@ -58,11 +58,14 @@ class _Turns:
             yield
         finally:
             asker.seconds += time.monotonic() - began
-            with self._changing:
-                if self._waiting:
-                    heapq.heappop(self._waiting)[-1].release()
-                else:
-                    self._is_taken = False
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        with self._changing:
+            if self._waiting:
+                heapq.heappop(self._waiting)[-1].release()
+            else:
+                self._is_taken = False
 
     def _wait(self, handicap: float) -> None:
         with self._changing:
@@ -71,8 +74,19 @@ class _Turns:
                 return
             mine = threading.Lock()
             mine.acquire()
-            heapq.heappush(self._waiting, (time.monotonic() + handicap, next(self._numbers), mine))
-        mine.acquire()  # until whoever has the solver releases it
+            place = (time.monotonic() + handicap, next(self._numbers), mine)
+            heapq.heappush(self._waiting, place)
+        try:
+            mine.acquire()  # until whoever has the solver releases it
+        except BaseException:  # Ctrl-C: nobody may wait for one who does not come
+            with self._changing:
+                is_waiting = place in self._waiting
+                if is_waiting:
+                    self._waiting.remove(place)
+                    heapq.heapify(self._waiting)
+            if not is_waiting:
+                self._pass_on()
+            raise
 
 
 _LONGEST_HANDICAP = 1.0  # seconds by which others may ask later and yet come first
