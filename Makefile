@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 LEAN := $(VENV)/.lean
 READY := $(VENV)/.ready
 
-.PHONY: run test check browser soak docs bench clean help
+.PHONY: run test check browser soak package docs bench clean help
 
 run: $(LEAN) ## set up what is needed, then run the main job: published results beside measured ones
 	$(BIN)/kibitz reproduce --headlines
@@ -24,6 +24,11 @@ browser: $(READY) ## the tests that need Chromium and the TypeScript compiler
 
 soak: $(READY) ## the long proofs; with MINUTES=25, as many of them as fit
 	$(BIN)/python -m pytest -m soak -n 2 --maxschedchunk 1 $(if $(MINUTES),--minutes $(MINUTES) --no-fold-skipped)
+
+package: $(READY) ## wheel and source package, in dist/, installed and used outside of the checkout
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python tests/try_package.py dist
 
 docs: $(READY) ## the documentation as web pages, in site/
 	$(BIN)/mkdocs build --strict

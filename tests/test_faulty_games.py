@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 import kibitz
-from kibitz import cache, ending, games, kernel, trial, trust
+from kibitz import cache, ending, errors, games, kernel, trial, trust
 from kibitz.agents import make_agent
 from kibitz.arena import play
 from kibitz.arena.play import Batch, Match, play_game
@@ -303,7 +303,7 @@ except KeyboardInterrupt:
 def code(tmp_path, monkeypatch):
     """A cache folder of its own."""
     monkeypatch.setenv("KIBITZ_CACHE_DIR", str(tmp_path / "code"))
-    cache._say_once.cache_clear()
+    errors.say_once.cache_clear()
     return tmp_path / "code"
 
 

@@ -134,6 +134,17 @@ def test_bridge_without_dds(monkeypatch):
         list(dds.tables([board.hands]))
 
 
+def test_the_expert_in_bridge_without_dds():
+    """In a process of its own, for the rules are imported once."""
+    code = "import sys; sys.modules['endplay'] = None; from kibitz import cli; cli.main()"
+    words = ["advise", "bridge", "7", "--json"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["iterations"] == 20_000
+    assert "the expert in Bridge is ismcts:20000" in done.stderr
+    assert install_command("dds") in done.stderr
+
+
 def test_bridge_with_dds():
     assert dds.is_installed()
     assert lines.has_solver(kibitz.load("bridge"))

@@ -20,11 +20,10 @@ import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from multiprocessing import parent_process
 from pathlib import Path
 
 from kibitz import sources as files
-from kibitz.errors import Unwritable
+from kibitz.errors import Unwritable, say_once
 
 _DIGEST_BYTES = 32
 
@@ -60,12 +59,12 @@ def _can_be_used(folder: Path) -> bool:
         if is_private(folder):
             _close_older()
             return True
-        _say_once(
+        say_once(
             f"other users can change {root()}, so no compiled code is taken from it, and none is kept; set "
             f"KIBITZ_CACHE_DIR to a folder of your own, or delete this one"
         )
     except OSError as error:
-        _say_once(
+        say_once(
             f"{root()} is not writable ({error.strerror}), so compiled code is not kept; set "
             f"KIBITZ_CACHE_DIR to a writable folder"
         )
@@ -123,12 +122,6 @@ def _is_own_group(number: int) -> bool:
         return False
     alone = set(group.gr_mem) <= {user.pw_name}
     return alone and group.gr_gid == user.pw_gid and group.gr_name == user.pw_name
-
-
-@cache
-def _say_once(text: str) -> None:
-    if parent_process() is None:  # what workers meet with, the process that started them has told
-        print(f"kibitz: {text}", file=sys.stderr)
 
 
 def clear() -> int:

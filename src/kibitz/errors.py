@@ -22,6 +22,8 @@ import difflib
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from multiprocessing import parent_process
 from typing import Any
 
 _LONGEST_QUOTE = 60
@@ -107,6 +109,13 @@ def needs(what: str, extra: str) -> Iterator[None]:
         if (error.name or "").partition(".")[0] == "kibitz":  # a fault of ours, not a missing library
             raise
         raise MissingExtra(what, extra) from error
+
+
+@cache
+def say_once(text: str) -> None:
+    """Tell something on standard error, once; what worker processes meet with, their parent has told."""
+    if parent_process() is None:
+        print(f"kibitz: {text}", file=sys.stderr)
 
 
 def install_command(extra: str) -> str:

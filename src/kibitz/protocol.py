@@ -47,7 +47,8 @@ class Game(Protocol):
 
     Class attributes that are optional: `choices`, the values that a parameter may take
     (`choices = {"seats": (2, 3, 4)}`, or words for numbers, `{"order": {"falling": 0, "rising": 1}}`);
-    `help`, a line for each parameter; `expert`, the string of the strongest agent known; `objectives`,
+    `help`, a line for each parameter; `expert`, the string of the strongest agent known; `expert_misses`, the
+    extra of Kibitz without which it is a weaker one; `objectives`,
     what agents may strive for beside points and wins, by name (`kibitz.search.objective`); `counted`,
     the names of what `tally` writes; `shares`, the ones that people look at and of what they are a share,
     `games`, `wins` or another count (`shares = {"bids_made": "rounds"}`).
@@ -521,6 +522,7 @@ ATTRIBUTES: dict[str, Any] = {
     "choices": {},
     "help": {},
     "expert": None,
+    "expert_misses": "",
     "objectives": {},
     "counted": (),
     "features": (),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from kibitz import specs, trust
-from kibitz.errors import BadOption, UnknownName, Unsupported
+from kibitz.errors import BadOption, UnknownName, Unsupported, install_command, say_once
 from kibitz.position import State, View
 from kibitz.search.advice import Advice
 from kibitz.search.montecarlo import FlatMonteCarlo, PolicyPlayer, TreeSearch, options_of
@@ -233,6 +233,11 @@ def _expert(game: Any) -> tuple[Setting, dict[str, Any]]:
     if best is None:
         what = f"{type(game).__name__} has" if game is not None else "without a game there is"
         raise Unsupported(f"{what} no 'expert' setting; choose another agent, such as ismcts:1000")
+    if game.expert_misses:
+        say_once(
+            f"without the extra {game.expert_misses}, the expert in {type(game).__name__} is {best}; for the "
+            f"strongest one: {install_command(game.expert_misses)}"
+        )
     name, given = specs.split(best)
     setting = SETTINGS[name].in_game(game)
     return setting, setting.values | specs.read_options("expert", given, setting.options(), "iterations")

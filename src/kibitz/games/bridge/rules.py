@@ -35,7 +35,7 @@ from kibitz.belief import unseen
 from kibitz.bits import list_cards, random_card, random_subset, size
 from kibitz.errors import ParseError
 from kibitz.games import tricks
-from kibitz.games.bridge import auction, text
+from kibitz.games.bridge import auction, dds, text
 from kibitz.games.bridge.score import duplicate_score
 from kibitz.games.tricks import NO_CARD
 from kibitz.kernel import game, kernel
@@ -94,7 +94,8 @@ class Bridge(NamedTuple):
     max_moves = _RANKS * 4
     max_plies = _CARDS
     plan = unseen.PLAN
-    expert = "pimc"
+    expert = "pimc" if dds.is_installed() else "ismcts:20000"
+    expert_misses = "" if dds.is_installed() else "dds"
     choices = {
         "seats": (4,),
         "strain": {
