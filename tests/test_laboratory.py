@@ -46,7 +46,7 @@ seed = 5
 [match.search]
 agents = ["ismcts:{n}", "random"]
 grid.n = [100, 150, 200]
-games = 100
+games = 400
 
 [match.close]
 agents = ["rule-based", "flat:20"]
