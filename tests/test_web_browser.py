@@ -467,7 +467,7 @@ def test_what_is_typed_said_and_explained(visit, server):
     assert page.evaluate("document.activeElement.id") == "typed"
     page.fill("#typed", "play 1X")
     page.press("#typed", "Enter")
-    expect(page.locator("#alarm")).to_contain_text("no card")
+    expect(page.locator("#alarm")).to_contain_text("not a card")
 
 
 def test_the_finished_trick_stays_until_it_is_confirmed(visit, server):
