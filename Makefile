@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 LEAN := $(VENV)/.lean
 READY := $(VENV)/.ready
 
-.PHONY: run test check browser soak package docs bench clean help
+.PHONY: run test check browser soak package wheel release docs bench clean help
 
 run: $(LEAN) ## set up what is needed, then run the main job: published results beside measured ones
 	$(BIN)/kibitz reproduce --headlines
@@ -29,6 +29,17 @@ package: $(READY) ## wheel and source package, in dist/, installed and used outs
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 	$(BIN)/python tests/try_package.py dist
+
+# x86-64-v3 is what most processors since 2015 can run; the code says so itself, and is not used elsewhere.
+wheel: $(READY) ## a wheel for this system that carries compiled code, in dist/
+	rm -rf build/precompiled build/precompiled.zip
+	NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= KIBITZ_CACHE_DIR=$(CURDIR)/build/precompiled $(BIN)/kibitz cache warm
+	NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= KIBITZ_CACHE_DIR=$(CURDIR)/build/precompiled \
+	  $(BIN)/kibitz cache export build/precompiled.zip
+	KIBITZ_PRECOMPILED_FILE=build/precompiled.zip $(BIN)/python -m hatchling build --target wheel
+
+release: test browser package ## everything up to the upload: tests, packages, and what to do next
+	@$(BIN)/python tests/try_release.py dist
 
 docs: $(READY) ## the documentation as web pages, in site/
 	$(BIN)/mkdocs build --strict

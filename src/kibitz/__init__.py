@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kibitz.position import State, View
     from kibitz.search.advice import Advice
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Agent": "agents",

@@ -11,6 +11,7 @@ Every file begins with the SHA-256 of the rest, for machine code with one wrong 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -41,13 +42,44 @@ def root() -> Path:
     return Path(platformdirs.user_cache_dir("kibitz")) / "compiled"
 
 
+SOURCES = "sources.json"
+"""In each folder: the modules that its code was compiled from, with the SHA-256 of each."""
+
+
+def digest_of(modules: tuple[str, ...], settings: str) -> str:
+    """What the folder of code compiled from `modules` with these settings is called."""
+    return _digest(_sources_of(modules), settings)
+
+
+def _sources_of(modules: tuple[str, ...]) -> dict[str, bytes]:
+    return reachable_sources((*modules, "kibitz.protocol"), in_functions=False)  # it has the games' defaults
+
+
+def _digest(sources: dict[str, bytes], settings: str) -> str:
+    digest = hashlib.sha256(settings.encode())
+    for name, text in sorted(sources.items()):
+        digest.update(name.encode() + b"\0" + text + b"\0")
+    return digest.hexdigest()[:16]
+
+
 def folder_of(modules: tuple[str, ...], settings: str) -> Path | None:
     """Where code compiled from `modules` with these settings lives, or None if none can be kept there."""
-    digest = hashlib.sha256(settings.encode())
-    for name, text in sorted(reachable_sources(modules).items()):
-        digest.update(name.encode() + b"\0" + text + b"\0")
-    folder = Path(os.path.realpath(root())) / digest.hexdigest()[:16]
+    sources = _sources_of(modules)
+    folder = folder_named(_digest(sources, settings))
+    if folder is not None and not (folder / SOURCES).exists():
+        write(folder / SOURCES, json.dumps({n: sha256_of(text) for n, text in sources.items()}).encode())
+    return folder
+
+
+def folder_named(digest: str) -> Path | None:
+    """The folder with this name, made if need be; None if no code can be kept there."""
+    folder = Path(os.path.realpath(root())) / digest
     return folder if _can_be_used(folder) else None
+
+
+def sha256_of(content: bytes) -> str:
+    """The digest of a source, as it is written down."""
+    return hashlib.sha256(content).hexdigest()
 
 
 @cache
@@ -81,7 +113,7 @@ def _make(folder: Path) -> None:
 @cache
 def _close_older() -> None:
     """Folders of older versions could be read by all."""
-    for folder in _folders():
+    for folder in folders():
         with suppress(OSError):  # somebody else's
             status = folder.lstat()
             if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o077 and not _others_write(status):
@@ -127,7 +159,7 @@ def _is_own_group(number: int) -> bool:
 def clear() -> int:
     """Delete all compiled code and nothing else; the number of bytes that were freed."""
     before = size()
-    for folder in _folders():
+    for folder in folders():
         shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # what else lies there is not ours
         root().rmdir()
@@ -138,7 +170,7 @@ def clear() -> int:
     return before
 
 
-def _folders() -> list[Path]:
+def folders() -> list[Path]:
     """The folders that Kibitz has made, by their names: digests."""
     here = root()
     return [f for f in here.iterdir() if re.fullmatch("[0-9a-f]{16}", f.name)] if here.is_dir() else []
@@ -146,7 +178,7 @@ def _folders() -> list[Path]:
 
 def size() -> int:
     """Bytes of compiled code on disk."""
-    return sum(file.stat().st_size for f in _folders() for file in f.rglob("*") if file.is_file())
+    return sum(file.stat().st_size for f in folders() for file in f.rglob("*") if file.is_file())
 
 
 # --- files -----------------------------------------------------------------------------------------
@@ -165,11 +197,21 @@ def read(file: Path) -> bytes | None:
         return None
     except OSError:
         return None
+    content = content_of(whole)
+    if content is None:
+        discard(file)
+    return content
+
+
+def content_of(whole: bytes) -> bytes | None:
+    """The content of a file without its digest; None if they do not agree."""
     digest, content = whole[:_DIGEST_BYTES], whole[_DIGEST_BYTES:]
-    if hashlib.sha256(content).digest() == digest:
-        return content
-    discard(file)
-    return None
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
+def whole_of(content: bytes) -> bytes:
+    """A content behind its digest, as it stands in a file."""
+    return hashlib.sha256(content).digest() + content
 
 
 def _open_ours(path: str, flags: int) -> int:
@@ -187,7 +229,7 @@ def write(file: Path, content: bytes) -> None:
     unfinished = file.with_suffix(f".{os.getpid()}")
     try:
         unfinished.touch(mode=0o600)
-        unfinished.write_bytes(hashlib.sha256(content).digest() + content)
+        unfinished.write_bytes(whole_of(content))
         unfinished.replace(file)
     except OSError:
         discard(unfinished)
@@ -201,14 +243,17 @@ def discard(file: Path) -> None:
 
 # --- sources ---------------------------------------------------------------------------------------
 
-_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w., ]+))", re.M)
+_IMPORT = re.compile(r"^(\s*)(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w., ]+))", re.M)
 
 
-def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> dict[str, bytes]:
+def reachable_sources(
+    modules: tuple[str, ...], without: Iterable[str] = (), in_functions: bool = True
+) -> dict[str, bytes]:
     """The sources of `modules` and of all they import from Kibitz or from their own home.
 
     Numba looks only at the file of the entry itself and would not see an edit anywhere else. For rules from a
-    file it is the text that runs here, whatever has become of the file.
+    file it is the text that runs here, whatever has become of the file. Compiled code knows nothing of what
+    Kibitz imports within a function, which may have been loaded or not.
     """
     sources: dict[str, bytes] = dict.fromkeys(without, b"")
     waiting = list(modules)
@@ -226,7 +271,9 @@ def reachable_sources(modules: tuple[str, ...], without: Iterable[str] = ()) -> 
             waiting += files.imports(loader.source, package)
             continue
         sources[name] = Path(file).read_bytes() if Path(file).is_file() else b""
-        for source, names, plain in _IMPORT.findall(sources[name].decode()):
+        for indented, source, names, plain in _IMPORT.findall(sources[name].decode()):
+            if indented.strip("\n") and not in_functions and name.split(".")[0] == "kibitz":
+                continue
             names = re.sub(r"#.*|[()\\]", "", names)
             if source.startswith("."):
                 up = len(source) - len(source.lstrip("."))

@@ -660,8 +660,7 @@ def convert(
     from kibitz.adapters import sequences
 
     _must_be_writable(out)
-    if out.exists() and not force and out.is_file():
-        raise BadOption(f"{quoted(str(out))} exists already; give another name, or --force to overwrite it")
+    _must_be_new(out, force)
     games = sequences.convert(source, out, _allow if trust else None)
     if as_json:
         _document("convert", {"boards": games, "file": str(out)})
@@ -1348,37 +1347,93 @@ def check(
 
 @app.command()
 def cache(
-    action: Annotated[str, typer.Argument(help="path, warm (compile games ahead) or clear.")] = "path",
-    games: Annotated[
+    action: Annotated[
+        str, typer.Argument(help="path, warm (compile games ahead), export, import or clear.")
+    ] = "path",
+    names: Annotated[
         list[str] | None,
-        typer.Argument(help="Games to compile with warm (default: all that come with Kibitz)."),
+        typer.Argument(
+            metavar="[GAME]... | FILE",
+            help="Games to compile with warm (default: all); the file for export or import.",
+        ),
     ] = None,
+    trust_file: Annotated[
+        bool, typer.Option("--trust", help="With import: take in the code, which can do whatever you can do.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="With export: overwrite the file.")] = False,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Show where compiled code is kept, add to it, or delete it.
+    """Show where compiled code is kept, add to it, carry it to other machines, or delete it.
 
     Example: kibitz cache warm briskola
     """
     from kibitz import cache as compiled
     from kibitz.errors import UnknownName
 
-    if action not in ("path", "warm", "clear"):
-        raise UnknownName("action of cache", action, ("path", "warm", "clear"))
-    if games and action != "warm":
-        raise BadOption(f"'{games[0]}' is a game, which goes with warm: kibitz cache warm {games[0]}")
+    names, actions = names or [], ("path", "warm", "export", "import", "clear")
+    if action not in actions:
+        raise UnknownName("action of cache", action, actions)
+    if action in ("export", "import"):
+        if len(names) != 1:
+            raise BadOption(f"{action} takes one file: kibitz cache {action} kibitz-code.zip")
+    elif names and action != "warm":
+        raise BadOption(f"'{names[0]}' is a game, which goes with warm: kibitz cache warm {names[0]}")
     if jobs is not None and jobs < 1:
         raise BadOption(f"--jobs {jobs} cannot be used; give at least 1")
-    freed = compiled.clear() if action == "clear" else 0
+    done: dict[str, Any] = {"freed": compiled.clear() if action == "clear" else 0}
     if action == "warm":
-        _warm([_own_name(game) or game for game in games or ()], jobs)
-    content = {"path": str(compiled.root()), "bytes": compiled.size(), "freed": freed}
+        _warm([_own_name(game) or game for game in names], jobs)
+    elif action == "export":
+        done["exported"] = _export_code(Path(names[0]), force)
+    elif action == "import":
+        done["imported"] = _import_code(Path(names[0]), trust_file)
+    content = {"path": str(compiled.root()), "bytes": compiled.size(), **done}
     if as_json:
         _document("cache", content)
     elif action == "clear":
-        print(f"{freed / 1e6:.1f} MB deleted from {content['path']}")
+        print(f"{done['freed'] / 1e6:.1f} MB deleted from {content['path']}")
+    elif action == "export":
+        print(
+            f"{names[0]}: {done['exported']} compiled functions, {Path(names[0]).stat().st_size / 1e6:.1f} MB"
+        )
+    elif action == "import":
+        print(f"{done['imported']} compiled functions are new in {content['path']}")
     else:
-        print(f"{content['path']}: {compiled.size() / 1e6:.1f} MB")
+        print(f"{content['path']}: {content['bytes'] / 1e6:.1f} MB")
+
+
+def _must_be_new(file: Path, force: bool) -> None:
+    if file.is_file() and not force:
+        raise BadOption(f"{quoted(str(file))} exists already; give another name, or --force to overwrite it")
+
+
+def _export_code(file: Path, force: bool) -> int:
+    """Write an archive of the compiled code; the number of compiled functions in it."""
+    from kibitz import archive
+    from kibitz.errors import InputError
+
+    _must_be_new(file, force)
+    packed, taken = archive.pack(archive.collect())
+    if not taken:
+        raise InputError("there is no compiled code of these sources to export; `kibitz cache warm` makes it")
+    file.write_bytes(packed)
+    return taken
+
+
+def _import_code(file: Path, trusted: bool) -> int:
+    """Take in an archive, if it fits this machine; the number of compiled functions that are new."""
+    from kibitz import archive
+    from kibitz.errors import Untrusted
+
+    found = archive.read(file)
+    if not trusted:
+        raise Untrusted(
+            f"{quoted(str(file))} holds {len(found.files)} compiled functions for {found.about}. Compiled "
+            f"code is a program: it can do whatever you can do. If you trust whoever made it, repeat the "
+            f"command with --trust"
+        )
+    return found.unpack()
 
 
 def _warm(names: list[str], jobs: int | None = None) -> None:

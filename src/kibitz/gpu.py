@@ -38,7 +38,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from multiprocessing import parent_process
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -299,8 +298,6 @@ class Kept(kernel.Kept):
     GPU and the compiler.
     """
 
-    form = "gpu-{}.pickle"
-
     def __init__(self, classes: tuple[type, ...], built_in: str) -> None:
         modules = (__name__, *(cls.__module__ for cls in classes))
         super().__init__(modules, built_in)
@@ -308,8 +305,12 @@ class Kept(kernel.Kept):
             self.folder = None  # what is typed in is not kept
         self.when_missing: Callable[[], None] = lambda: None
 
-    def file(self, signature: Any) -> Path | None:
-        return super().file(f"{signature} {device()} {version('numba-cuda')}")
+    def name(self, signature: Any, processor: dict[str, str]) -> str:
+        about = f"{self.about} {signature} {device()} {version('numba-cuda')}"
+        return f"gpu-{kernel.short_digest(about)}.pickle"
+
+    def shipped(self, signature: Any) -> None:
+        return None
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         found = super().load_overload(signature, context)

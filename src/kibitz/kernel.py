@@ -20,6 +20,7 @@ text runs interpreted and compiled, and stays fit for a GPU.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import pickle
@@ -40,6 +41,7 @@ from numba.core import config, event, serialize, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
 from numba.extending import overload_method, register_jitable
 
 from kibitz import cache, compiling
@@ -329,6 +331,15 @@ class Entry:
             except NumbaError as error:
                 raise BadGame(_reason(classes, str(error))) from error
         self._ready[classes] = self._dispatcher(classes)
+        if getattr(self._dispatcher(classes)._cache, "is_shipped", False):
+            from kibitz import precompiled
+
+            precompiled.compile_natively(self, classes, types_of_arguments)
+
+    def compile(self, classes: tuple[type, ...], types_of_arguments: tuple[Any, ...]) -> None:
+        """Compile a version ahead, without arguments."""
+        with _announced(self, classes), compiling.quickly():
+            self._dispatcher(classes).compile(types_of_arguments)
 
     def interpreted(self, *arguments: Any) -> Any:
         """Run the same text in the Python interpreter, for reading, debugging and comparing."""
@@ -344,8 +355,7 @@ class Entry:
                 if Path(code.co_filename).is_file() and not self.function.__closure__:
                     modules = (self.function.__module__, *(cls.__module__ for cls in classes))
                     names = [f"{cls.__module__}.{cls.__qualname__}" for cls in classes]
-                    processor = jit.targetctx.codegen().magic_tuple()
-                    about = f"{modules[0]}.{code.co_qualname}:{code.co_firstlineno} {names} {processor}"
+                    about = f"{modules[0]}.{code.co_qualname}:{code.co_firstlineno} {names}"
                     jit._cache = Kept(modules, about)
                 self._dispatchers[classes] = jit
             return self._dispatchers[classes]
@@ -483,34 +493,50 @@ def _reason(classes: tuple[type, ...], text: str) -> str:
 # --- machine code on the disk ---------------------------------------------------------------------
 
 
+def versions() -> dict[str, str]:
+    """What compiled code depends on, beside its sources and the processor."""
+    return {
+        "Numba": numba.__version__,
+        "NumPy": np.__version__.partition(".")[0],
+        "Python": f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}",
+        "Numba's settings": f"{config.BOUNDSCHECK} {config.OPT} {config.DEBUGINFO_DEFAULT}",
+    }
+
+
+@functools.cache
+def processor() -> dict[str, str]:
+    """The processor that code is compiled for in this process."""
+    system, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return {"system": system, "processor": name, "features": features}
+
+
 def cache_folder(modules: tuple[str, ...]) -> Path | None:
     """Where code compiled from `modules` lives, or None if none can be kept there."""
-    numba_flags = (config.BOUNDSCHECK, config.OPT, config.DEBUGINFO_DEFAULT)
-    settings = f"{numba.__version__} {np.__version__} {sys.version_info[:3]} {numba_flags}"
-    return cache.folder_of(modules, settings)
+    return cache.folder_of(modules, str(versions()))
 
 
 class Kept:
     """The compiled versions of a function on the disk, as Numba asks for them.
 
-    The folder is named by a digest of all sources, a file in it by what else goes into a version.
+    The folder is named by a digest of all sources, a file in it by what else goes into a version: the
+    function, the types of its arguments, the processor.
     """
 
-    form = "{}.nbc"
-    """The name of a file, but for a digest."""
-
     def __init__(self, modules: tuple[str, ...], about: str) -> None:
-        self.folder, self.about = cache_folder(modules), about
+        self.modules, self.about = modules, about
+        self.folder = cache_folder(modules)
+        self.is_shipped = False  # what was loaded came with the package
+
+    def name(self, signature: Any, processor: dict[str, str]) -> str:
+        """What the file of the version for these types of arguments is called."""
+        return f"{short_digest(f'{self.about} {signature}')}{suffix(processor)}"
 
     def file(self, signature: Any) -> Path | None:
         """Where the version for these types of arguments is, or will be."""
-        if self.folder is None:
-            return None
-        digest = hashlib.sha256(f"{self.about} {signature}".encode()).hexdigest()[:16]
-        return self.folder / self.form.format(digest)
+        return self.folder / self.name(signature, processor()) if self.folder is not None else None
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """A version, if it is there and whole.
+        """A version, if it is there and whole: compiled on this machine, or else shipped with the package.
 
         Numba would first import the implementations of all that it can compile. Code that is compiled already
         needs none of them, and that takes longer than all the rest.
@@ -518,13 +544,25 @@ class Kept:
         file = self.file(signature)
         content = cache.read(file) if file is not None else None
         if content is None:
+            content = self.shipped(signature)
+            self.is_shipped = content is not None
+        if content is None:
             return None
         try:
             return self.unpack(content, context)
         except Exception:  # whatever leads to it, the version is made anew
-            assert file is not None
-            cache.discard(file)
+            if file is not None:
+                cache.discard(file)
             return None
+
+    def shipped(self, signature: Any) -> bytes | None:
+        """A version that was compiled when the package was built (`kibitz.precompiled`)."""
+        from kibitz import precompiled
+
+        if not precompiled.FILE.exists():
+            return None
+        folder = cache.digest_of(self.modules, str(versions()))
+        return precompiled.read(folder, lambda built_for: self.name(signature, built_for))
 
     def save_overload(self, signature: Any, version: Any) -> None:
         """Keep a version."""
@@ -539,3 +577,13 @@ class Kept:
     def unpack(self, content: bytes, context: Any) -> Any:
         """A version from its bytes."""
         return CompileResult._rebuild(context, *pickle.loads(content))
+
+
+def suffix(processor: dict[str, str]) -> str:
+    """How the names of files end that hold code for a processor."""
+    return f"-{short_digest(str(processor))}.nbc"
+
+
+def short_digest(text: str) -> str:
+    """A name for a text that no other one has."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

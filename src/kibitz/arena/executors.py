@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from kibitz import gpu, kernel, trust
+from kibitz import archive, games, gpu, kernel, trust
 from kibitz.arena.play import Batch, Match, Played
 from kibitz.errors import BadGame, BadOption, InputError, KibitzError, needs
 
@@ -272,7 +272,10 @@ def _play(batch: Batch, permissions: dict[str, str]) -> Played:
 
 
 class Cluster(Executor):
-    """A Ray cluster that somebody has started: batches are its tasks, a lost node's are sent again."""
+    """A Ray cluster that somebody has started: batches are its tasks, a lost node's are sent again.
+
+    Nodes get the code of the game that is compiled on this machine already.
+    """
 
     def __init__(self, address: str) -> None:
         address = os.environ.get("RAY_ADDRESS") or address if address == "auto" else address
@@ -296,6 +299,7 @@ class Cluster(Executor):
         where = ray.get_runtime_context().gcs_address
         _tell(f"playing on the Ray cluster at {where}, {self._cores} cores")
         self._asked = math.inf
+        self._code: dict[str, Any] = {}
         self._closing = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -312,6 +316,15 @@ class Cluster(Executor):
 
     def _count_cores(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
+
+    def _code_for(self, game: str) -> Any:
+        """A reference to the compiled code of a game, sent once to each node; None if there is none."""
+        if game not in self._code:
+            self._code[game] = None
+            with suppress(KibitzError):  # a game that does not exist: the nodes say so
+                packed, taken = archive.pack(archive.collect(type(games.load_known(game)).__module__))
+                self._code[game] = self._ray.put(packed) if taken else None
+        return self._code[game]
 
     def _watch(self) -> None:
         """See who comes and goes; a thread, for Ray does not come back from asking a head that is gone."""
@@ -344,7 +357,8 @@ class Cluster(Executor):
                 batch = lost.pop() if lost else next(batches, None)
                 if batch is None:
                     break
-                running[play.remote(batch, folder, trust.allowed())] = batch
+                code = self._code_for(batch.match.game)
+                running[play.remote(batch, folder, trust.allowed(), code)] = batch
             if not running:
                 return
             ready, _ = ray.wait(list(running), num_returns=1, timeout=1)
@@ -443,11 +457,14 @@ class _WithoutRay:
 
 
 def _play_on_a_node(
-    batch: Batch, folder: str, permissions: dict[str, str]
+    batch: Batch, folder: str, permissions: dict[str, str], code: bytes | None
 ) -> tuple[Played | tuple[type[KibitzError], str], str]:
     """What came of a batch, or what is wrong with it; and on which machine."""
     with suppress(OSError):
         os.chdir(folder)  # the name of a game's file means the same here and in the program
+    if code is not None:
+        with suppress(KibitzError):  # a machine of another kind compiles for itself
+            archive.take_in(code)
     try:
         return _play(batch, permissions), socket.gethostname()
     except KibitzError as error:  # Ray cannot carry those that are made of more than a message
