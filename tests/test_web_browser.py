@@ -522,6 +522,38 @@ def test_a_hint_is_for_one_decision_and_advice_goes_deeper(visit, server):
     expect(page.locator(".opinion, .advice table")).to_have_count(0)
 
 
+def test_advice_that_was_on_its_way_does_not_undo_a_stop(visit, server):
+    (link,), _ = server.table("briskola", [ME, CASUAL])
+    page = visit()
+    last = []
+
+    def relay(browser):
+        table = browser.connect_to_server()
+
+        def to_browser(text):
+            if '"type":"advice"' in text.replace(" ", ""):
+                last[:] = [text]
+            browser.send(text)
+
+        def to_table(text):
+            table.send(text)
+            message = json.loads(text)
+            if message["type"] == "think" and not message["on"]:
+                browser.send(json.dumps(json.loads(last[0]) | {"done": False}))
+
+        table.on_message(to_browser)
+        browser.on_message(to_table)
+
+    page.route_web_socket(re.compile("/socket"), relay)
+    page.goto(link)
+    wait_for_turn(page, ANY)
+    page.keyboard.press("l")
+    page.get_by_role("button", name="Stop").click(timeout=COMPILED)
+    expect(page.get_by_role("button", name="Think deeper")).to_be_visible()
+    page.get_by_role("button", name="Think deeper").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+
+
 def test_the_lobby_seats_you_where_you_play_and_keeps_the_links(visit, server):
     page = visit()
     page.wait_for_selector(".seat-row")

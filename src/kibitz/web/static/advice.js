@@ -15,19 +15,24 @@ export function makeAdvice(think) {
   const words = make("p", { class: "soft" });
   const rows = make("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "The value of every move" });
   const button = make("button", { type: "button", onclick: () => {
-    if (shown) think(shown.done);
+    if (!shown) return;
+    isStopped = !shown.done;
+    think(shown.done);
   } });
   const element = make("div", { class: "advice" }, rows, words, button);
   /** @type {AdviceShown | null} */
   let shown = null;
+  let isStopped = false; // what was on its way when one pressed Stop does not think on
 
   /**
-   * @param {AdviceShown | null} advice
+   * @param {AdviceShown | null} found
    * @param {string} state what to say while there is none
    * @param {(move: MoveShown) => string} name
    * @param {string} whose what it uses
    */
-  function draw(advice, state, name, whose) {
+  function draw(found, state, name, whose) {
+    if (!found) isStopped = false;
+    const advice = found && isStopped ? { ...found, done: true } : found;
     shown = advice;
     rows.hidden = !advice;
     button.hidden = !advice || (advice.done && advice.exact);
