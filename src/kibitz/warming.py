@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
+from itertools import zip_longest
 
 from kibitz import games, kernel, trust
 from kibitz.agents import make_known_agent
-from kibitz.arena.executors import begin_worker, no_main_module
+from kibitz.arena.executors import new_pool, no_main_module
 from kibitz.arena.play import play_game
 from kibitz.errors import BadOption
 from kibitz.position import deal
@@ -35,12 +35,14 @@ def agents_of(game: str) -> list[str]:
 
 def warm(names: Sequence[str], progress: Progress | None = None, jobs: int | None = None) -> None:
     """Compile what the agents of some games need, on all cores; what is compiled already is only loaded."""
-    tasks = [(game, agent) for game in names for agent in agents_of(game)]
+    agents = {game: agents_of(game) for game in names}
+    # Agents of one game share code, so those of different games are compiled side by side.
+    turns = zip_longest(*agents.values())
+    tasks = [(game, agent) for turn in turns for game, agent in zip(agents, turn, strict=True) if agent]
     if not kernel.compiles():
         return
     workers = min(jobs or os.cpu_count() or 1, len(tasks))
-    context = multiprocessing.get_context("spawn")
-    with no_main_module(), ProcessPoolExecutor(workers, context, begin_worker) as pool:
+    with no_main_module(), new_pool(workers) as pool:
         try:
             running = [pool.submit(compile_agent, *task, trust.allowed()) for task in tasks]
             for done, future in enumerate(as_completed(running), 1):

@@ -7,6 +7,7 @@ whatever is lost with a worker is simply played again.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import multiprocessing
@@ -149,25 +150,28 @@ class Processes(Executor):
         running: dict[Future[Played], Batch] = {}
         on_trial: set[Match] = set()
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=begin_worker)
+            self._pool = new_pool(self.workers)
         pool = self._pool
         try:
             while True:
-                while len(running) < (1 if on_trial else 2 * self.workers):
+                while len(running) < 2 * self.workers:
                     batch = lost.pop() if lost else next(batches, None)
                     if batch is None:
                         break
+                    # One process compiles what a match needs: a worker, if others compile for other matches
+                    # meanwhile, or else this one, for workers take a second to start.
                     is_known = batch.match in self._known
-                    if not is_known and not _may_crash(batch):
-                        # Played here, it compiles what is missing once, before workers need it.
-                        yield batch, batch.play(), here
-                        self._known.add(batch.match)
-                        continue
-                    if not is_known and running:  # one worker compiles, and the others wait
-                        lost.append(batch)
-                        break
+                    if not is_known and not on_trial and not _may_crash(batch):
+                        following = lost.pop() if lost else next(batches, None)
+                        lost += [following] if following is not None else []
+                        if following is None or following.match in {batch.match, *self._known}:
+                            yield batch, batch.play(), here
+                            self._known.add(batch.match)
+                            continue
+                    waits = batch.match in on_trial or (not is_known and len(on_trial) >= self.workers)
                     lost.append(batch)  # until the pool has it
+                    if waits:
+                        break
                     with no_main_module(), _uninterrupted():
                         running[pool.submit(_play, batch, trust.allowed())] = batch
                     lost.pop()
@@ -252,7 +256,35 @@ def _uninterrupted() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def begin_worker() -> None:
+def new_pool(workers: int) -> ProcessPoolExecutor:
+    """Worker processes; what they compile is reported here, as if it were compiled in this process."""
+    context = multiprocessing.get_context("spawn")
+    reader, writer = context.Pipe(duplex=False)
+
+    def pass_on() -> None:
+        with reader, suppress(EOFError, OSError):  # when all who could write have ended
+            while True:
+                what, functions, seconds, done = json.loads(reader.recv_bytes())
+                kernel.compile_report(what, functions, seconds, done)
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    return _Pool(writer, workers, mp_context=context, initializer=begin_worker, initargs=(writer,))
+
+
+class _Pool(ProcessPoolExecutor):
+    def __init__(self, writer: Any, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._writer = writer
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        self._writer.close()
+
+
+_REPORT_SECONDS = 0.2
+
+
+def begin_worker(writer: Any) -> None:
     """Ctrl-C is for the main process, which tells workers to stop; if it is killed, they leave too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -263,6 +295,17 @@ def begin_worker() -> None:
         os._exit(1)
 
     threading.Thread(target=leave, daemon=True).start()
+    told = 0.0
+
+    def report(what: str, functions: int, seconds: float, done: bool) -> None:
+        nonlocal told
+        if done or functions == 1 or time.monotonic() - told > _REPORT_SECONDS:
+            told = time.monotonic()
+            with suppress(OSError):  # nobody listens any more
+                # One short write: no lock that a killed worker could keep.
+                writer.send_bytes(json.dumps([what, functions, seconds, done]).encode())
+
+    kernel.compile_report = report
 
 
 def _play(batch: Batch, permissions: dict[str, str]) -> Played:

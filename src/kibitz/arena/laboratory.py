@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,20 +111,29 @@ class Laboratory:
                 progress(done, total)
 
     def _batches(self, goals: Sequence[Order], numbers: dict[Match, int]) -> Iterator[Batch]:
-        """What is to be played, claimed as it is asked for."""
-        for goal in goals:
-            match, number = goal.match, numbers[goal.match]
-            while True:
-                workers = self.executor.workers
-                size = self._batch_size(goal, number, workers)
-                claimed = self.store.claim(number, goal.deals, size * workers * _BATCHES_A_CLAIM)
-                if claimed is None:
-                    break
-                first = claimed.start
-                while first < claimed.stop:
-                    deals = min(self._batch_size(goal, number, workers), claimed.stop - first)
-                    yield Batch(match, first, deals, self.keep_moves, match.code)
-                    first += deals
+        """What is to be played, claimed as it is asked for.
+
+        One batch of every match comes first: whatever has to be compiled is compiled by all workers at once.
+        """
+        matches = [self._batches_of(goal, numbers[goal.match]) for goal in goals]
+        for batches in matches:
+            yield from islice(batches, 1)
+        for batches in matches:
+            yield from batches
+
+    def _batches_of(self, goal: Order, number: int) -> Iterator[Batch]:
+        """The batches of one match."""
+        while True:
+            workers = self.executor.workers
+            size = self._batch_size(goal, number, workers)
+            claimed = self.store.claim(number, goal.deals, size * workers * _BATCHES_A_CLAIM)
+            if claimed is None:
+                break
+            first = claimed.start
+            while first < claimed.stop:
+                deals = min(self._batch_size(goal, number, workers), claimed.stop - first)
+                yield Batch(goal.match, first, deals, self.keep_moves, goal.match.code)
+                first += deals
 
     def _batch_size(self, goal: Order, number: int, workers: int) -> int:
         """About two seconds of work, and less near the end, so that all workers end together."""
