@@ -279,6 +279,14 @@ def test_tables_that_are_not_those_of_the_version(path, statements, says, read_o
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_store_with_programs_of_its_own_is_refused(path, read_only):
+    """With this one, whoever writes would play the same deals again and again."""
+    change(path, ("CREATE TRIGGER lost AFTER INSERT ON batch BEGIN DELETE FROM batch; END",))
+    with pytest.raises(Damaged, match=r"has triggers \('lost'\), which Kibitz does not make"):
+        Store(path, read_only)
+
+
 def test_an_older_store_with_tables_of_its_own_version_is_brought_up_to_date(tmp_path):
     path = tmp_path / "results.db"
     for version in range(1, len(storefile.MIGRATIONS)):

@@ -178,6 +178,37 @@ def test_a_crash_of_a_worker_names_the_game(tmp_path, jobs):
     assert "`kibitz check rare.py`" in last
 
 
+ALONE = {
+    "advise": ("advise", "rare.py", "3", "--agent", "ismcts:2000"),
+    "bench": ("bench", "rare.py", "--seconds", "0.2"),
+    "check": ("check", "rare.py", "--games", "200"),
+}
+
+
+@pytest.mark.parametrize("verb", ALONE)
+def test_a_crash_of_the_program_itself_names_the_game(tmp_path, verb):
+    """It cannot be kept from ending, but whoever sees it knows where to look."""
+    file = tmp_path / "rare.py"
+    file.write_text(RIGHT.replace("state.place[move]", "state.place[move + (state.lot == 7) * (1 << 40)]"))
+    with subprocess.Popen([*KIBITZ, *ALONE[verb]], stderr=subprocess.PIPE, text=True, cwd=tmp_path) as done:
+        errors = done.stderr.read()  # until the last who could write has ended
+    if verb == "check" and done.returncode == 1:  # found by an interpreted game
+        return
+    assert done.returncode == -signal.SIGSEGV, errors
+    assert "the program crashed while it ran the rules of rare.py" in errors
+    assert "`kibitz check rare.py` looks for it" in errors
+
+
+def test_whoever_ends_in_good_order_or_is_killed_says_nothing_of_a_crash(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    for end in ("", "; import os, signal; os.kill(os.getpid(), signal.SIGKILL)"):
+        code = f"from kibitz import ending, games; ending.name_crashes(); games.load('right.py'){end}"
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        ) as done:
+            assert done.stderr.read() == ""
+
+
 # --- Ctrl-C twice ---
 
 SPINS = """

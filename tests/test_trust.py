@@ -479,9 +479,17 @@ def test_with_trust_the_files_are_listed_and_run(spy, data, what):
     done = call(*LOOKING[what], "--trust", folder=data)
     assert done.returncode == 0, done.stderr
     assert spy.has_run()
-    assert f"--trust: {spy} (sha256 " in done.stderr
+    assert f"--trust: '{spy}' (sha256 " in done.stderr
     if LOOKING[what][0] != "experiment":
         assert ", as recorded)" in done.stderr
+
+
+def test_files_that_run_with_a_trusted_one_are_listed(tmp_path):
+    file = game_with(tmp_path, "import hlp_listed", hlp_listed="mark = 1\n")
+    (tmp_path / "rec.json").write_text(json.dumps({"game": str(file), "moves": [], "seed": 1, "deal": 0}))
+    done = call("convert", "rec.json", "out.openspiel", "--trust", folder=tmp_path)
+    assert f"--trust: '{file}' (sha256 " in done.stderr
+    assert "; with 'hlp_listed.py' beside it)" in done.stderr
 
 
 @pytest.mark.parametrize("what", ["report", "replay", "convert"])
@@ -555,7 +563,7 @@ def test_a_report_lists_the_counters_of_an_experiment(spy, tmp_path):
     without = call("report", "h.db", "--json", folder=tmp_path)
     assert "mine.npz' is a file, and files that are named by data are not run" in without.stderr
     told = call("report", "h.db", "--json", "--trust", folder=tmp_path)
-    assert "--trust: mine.npz (sha256 " in told.stderr
+    assert "--trust: 'mine.npz' (sha256 " in told.stderr
     assert [each["name"] for each in json.loads(told.stdout)["experiments"]] == ["e"]
 
 

@@ -1,5 +1,6 @@
 """The server of the table in the browser, over its WebSocket: whole games, hidden cards, bad traffic."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from fastapi.testclient import TestClient  # noqa: E402
 from starlette.websockets import WebSocketDisconnect  # noqa: E402
 
 from kibitz import games  # noqa: E402
-from kibitz.errors import BadOption  # noqa: E402
+from kibitz.errors import BadOption, TooLong  # noqa: E402
 from kibitz.position import deal  # noqa: E402
 from kibitz.search.advice import Advice, Row  # noqa: E402
 from kibitz.web import messages, thinking, worker  # noqa: E402
@@ -487,6 +489,23 @@ def test_a_search_that_nobody_wants_any_more_is_stopped(caplog):
     assert found[-1][1]
     assert found[-1][0].iterations > 0
     assert "rules of thumb" not in caplog.text
+
+
+def test_advice_that_found_nothing_in_time_says_so():
+    """It was called a failure of the server, with a traceback in its log."""
+    view = deal(games.load("briskola"), 7).view()
+
+    class TooBusy:
+        limits, worker = Limits(), SimpleNamespace(compiling=lambda: 0.0)
+
+        async def search(self, *given):
+            raise TimeoutError
+
+    async def ask():
+        return [each async for each in thinking.Thought(TooBusy(), "", "ismcts:100", view, 1).go_on()]
+
+    with pytest.raises(TooLong, match="ismcts:100 has found nothing within 10 s; choose a quicker adviser"):
+        asyncio.run(ask())
 
 
 def test_compiling_does_not_count_as_thinking():

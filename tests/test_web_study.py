@@ -294,6 +294,19 @@ def test_par_is_that_of_the_boards_own_dealer_and_vulnerability(client):
     assert student.line["auction"] == {"dealer": 3, "vulnerable": "both", "calls": calls, "notes": notes}
 
 
+def test_a_board_with_much_talk_about_its_auction_can_be_studied(client):
+    """Its position was longer than a message may be, which the server answered with 500."""
+    notes = "".join(f'[Note "{number}:{"x" * 240}"]\n' for number in range(2, 32))
+    long = "".join(f"Pass ={number}= 1C ={number}= X XX\n" for number in range(2, 32))
+    board = BOARD.replace('[Note "1:strong"]\n', '[Note "1:strong"]\n' + notes)
+    for text in (board, BOARD.replace("Pass Pass Pass 2C", long + "Pass Pass Pass 2C"), board + BOARD):
+        answer = client.post("/api/lines", json={"text": text})
+        assert answer.status_code in (200, 422), answer.text
+        for found in answer.json().get("lines", ()):
+            assert len(found["start"]["position"]) <= Limits.position_characters
+    assert client.post("/api/lines", json={"text": board}).status_code == 200
+
+
 def test_a_line_is_written_in_every_notation_and_read_again(client):
     (found,) = lines.read(BOARD)[1]
     texts = lines.texts(found.line)

@@ -106,6 +106,10 @@ def crash():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def fault():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
 class CrashingPlayer(thinking.Player):
     def choose(self, view, seed, labels):
         crash()
@@ -372,6 +376,23 @@ def test_an_agent_that_crashes_does_not_take_the_table(caplog):
 
     assert in_a_process(test) in view.legal_moves()
     assert "failed; the rules of thumb move for it" in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="ends a process as POSIX does")
+def test_a_crash_beside_a_persons_own_game_names_it_in_the_log(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(trust, "_allowed", {})
+    monkeypatch.setattr(games, "_served", {})
+    own = tmp_path / "own_crash.py"
+    own.write_text((Path(__file__).parents[1] / "examples" / "high_card.py").read_text())
+    games.make_known(str(own))
+
+    async def test(worker):
+        with pytest.raises(WorkerLost):
+            await done(worker, fault)
+
+    in_a_process(test)
+    assert "the program crashed while it ran the rules of own_crash.py" in caplog.text
+    assert "`kibitz check own_crash.py` looks for it" in caplog.text
 
 
 def test_what_neither_ends_nor_stops_is_ended_with_its_process():

@@ -95,7 +95,9 @@ def _allow(files: dict[str, frozenset[str]]) -> None:
     for file, recorded in files.items():
         about = "no such file" if not digests[file] else f"sha256 {digests[file][:16]}…"
         about += ", as recorded" if digests[file] in recorded else ""
-        _warn(f"--trust: {file} ({about})")
+        helpers = trust.helpers(file)
+        about += f"; with {', '.join(map(quoted, helpers))} beside it" if helpers else ""
+        _warn(f"--trust: {quoted(file, 300)} ({about})")
     if not files:
         _warn("--trust: the data names no file")
     for file, recorded in files.items():

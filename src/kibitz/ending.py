@@ -1,16 +1,23 @@
-"""Ctrl-C and SIGTERM: the first one ends a program in good order, the second one ends it in any case.
+"""How a program ends: by Ctrl-C or SIGTERM, or by a crash of compiled code.
+
+The first signal ends a program in good order, the second one ends it in any case.
 
 Python calls a handler between two steps of its main thread, and compiled code is one long step. But every
 signal is also noted in a socket at once (`signal.set_wakeup_fd`), and compiled code lets other threads run:
 one of them reads that socket. What is in a store is safe; what was about to be printed is lost.
+
+After a crash no Python code runs. But Python's `faulthandler` can still write to a pipe, and a small process
+at its other end says whose rules were played.
 """
 
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -32,6 +39,7 @@ def end_when_asked() -> None:
     """Let SIGINT and SIGTERM raise `KeyboardInterrupt` once, and end the process if they come again."""
     if _noted or threading.current_thread() is not threading.main_thread():
         return
+    name_crashes()
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # a shell's background jobs ignore Ctrl-C
             signal.signal(number, _interrupt)
@@ -91,3 +99,70 @@ def without_delay() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, _interrupt)
+
+
+# --- crashes ---------------------------------------------------------------------------------------
+
+_FAULTS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT")
+"""What ends a process that reads, writes or jumps where it must not."""
+_WINDOWS_FAULT = 0xC0000000
+"""There, exit codes from here on."""
+
+
+def fault_of(code: int | None) -> str:
+    """The fault that the exit code of a process tells of; empty if no fault ended it.
+
+    >>> fault_of(-11), fault_of(3)
+    ('SIGSEGV', '')
+    """
+    if code and code >= _WINDOWS_FAULT:
+        return f"code {code:#x}"
+    return next((name for name in _FAULTS if code and code == -getattr(signal, name, 0)), "")
+
+
+_WITNESS = "import sys\nif sys.stdin.buffer.read(): print(sys.argv[1], file=sys.stderr)"
+
+
+class _Crashes:
+    """Who says whose rules were played, if this process crashes."""
+
+    is_wanted = False
+    played: tuple[str, ...] = ()
+    witness: subprocess.Popen[bytes] | None = None
+
+    def watch(self, file: str) -> None:
+        """From now on, a crash may be the fault of this file, too."""
+        if not self.is_wanted or file in self.played:
+            return
+        self.played = (*self.played, file)
+        checks = " or ".join(f"`kibitz check {each}`" for each in self.played)
+        text = (
+            f"kibitz: the program crashed while it ran the rules of {', '.join(self.played)}, which may use "
+            f"an index or a move that does not exist; {checks} looks for it"
+        )
+        before = self.witness
+        with suppress(OSError):  # then a crash says nothing, as without this
+            self.witness = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _WITNESS, text],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is not for it
+            )
+            assert self.witness.stdin is not None
+            faulthandler.enable(self.witness.stdin, all_threads=False)
+            self.witness.returncode = 0  # it ends with this process, and nobody waits for it
+        if before is not None and before.stdin is not None:
+            before.stdin.close()
+
+
+_crashes = _Crashes()
+
+
+def name_crashes() -> None:
+    """Let crashes of this process be told of on standard error."""
+    _crashes.is_wanted = True
+
+
+def may_crash(file: str) -> None:
+    """The rules of this file are going to run as machine code."""
+    _crashes.watch(file)

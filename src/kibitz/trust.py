@@ -106,6 +106,11 @@ def digest(file: str) -> str:
     return _digest_of(_texts(file))
 
 
+def helpers(file: str) -> list[str]:
+    """The Python files beside a file that it imports, and that run with it."""
+    return sorted(set(_texts(file)) - {Path(_key(file)).name})
+
+
 def _digest_of(texts: sources.Texts) -> str:
     hashed = hashlib.sha256()
     for name, content in sorted(texts.items()):

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from kibitz import archive, games, gpu, kernel, trust
+from kibitz import archive, ending, games, gpu, kernel, trust
 from kibitz.arena.play import Batch, Match, Played
 from kibitz.errors import BadGame, BadOption, InputError, KibitzError, needs
 
@@ -204,12 +204,6 @@ def _may_crash(batch: Batch) -> bool:
     return bool(trust.files_in(batch.match.game)) and kernel.compiles()
 
 
-_FAULTS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT")
-"""What ends a process that reads, writes or jumps where it must not."""
-_WINDOWS_FAULT = 0xC0000000
-"""There, exit codes from here on."""
-
-
 def _faults_of(processes: list[Any]) -> set[str]:
     """The faults that ended processes of a broken pool, which ends the others, too."""
     found = set()
@@ -217,11 +211,8 @@ def _faults_of(processes: list[Any]) -> set[str]:
     for process in processes:
         while process.exitcode is None and time.monotonic() < patience:  # the pool's own thread asks, too
             time.sleep(0.01)
-        code = process.exitcode or 0
-        if code >= _WINDOWS_FAULT:
-            found.add(f"code {code:#x}")
-        found |= {name for name in _FAULTS if code == -getattr(signal, name, 0) != 0}
-    return found
+        found.add(ending.fault_of(process.exitcode))
+    return found - {""}
 
 
 @contextmanager

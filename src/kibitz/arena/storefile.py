@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from kibitz.errors import Damaged, InputError, Unwritable
+from kibitz.errors import Damaged, InputError, Unwritable, quoted
 
 _APPLICATION = 0x4B494249  # "KIBI", in the header of the file
 
@@ -260,6 +260,12 @@ class StoreFile:
                     f"the store {self.path} is damaged: table {table} "
                     f"{what if table in found.tables else 'is missing'}; restore it from a copy"
                 )
+        (programs,) = self._row("SELECT group_concat(name, ', ') FROM sqlite_schema WHERE type = 'trigger'")
+        if programs is not None:
+            raise Damaged(
+                f"the store {self.path} has triggers ({quoted(programs)}), which Kibitz does not make: they "
+                f"would change what is written; restore it from a copy"
+            )
         if self.read_only and version == 0:
             raise InputError(f"{self.path} is empty: there is no result in it yet")
         if self.read_only and version < newest:

@@ -20,7 +20,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from kibitz import sources, specs, trial, trust
+from kibitz import ending, kernel, sources, specs, trial, trust
 from kibitz.errors import BadGame, BadOption, InputError, UnknownName, Untrusted, quoted
 
 GAMES = {
@@ -209,4 +209,6 @@ def _from_file(path: Path) -> Any:
     if len(found) != 1:
         names = ", ".join(cls.__name__ for cls in found) or "none"
         raise BadGame(f"{quoted(path.name)[1:-1]} must hold exactly one class marked @game; there is {names}")
+    if not getattr(found[0], "interpreted", False) and kernel.compiles():
+        ending.may_crash(path.name)
     return found[0]

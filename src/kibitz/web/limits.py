@@ -71,6 +71,10 @@ class Limits:
     """Of messages of one WebSocket that may wait while one before them is worked on."""
     line_moves: int = 1000
     """Of a line of play that is studied or played on from."""
+    game_characters: int = 200
+    """Of the string of a game."""
+    move_characters: int = 200
+    """Of a move as it is typed."""
     position_characters: int = 4000
     """Of the position that a line begins with, such as a board of Bridge with its auction and comments."""
     boards: int = 500

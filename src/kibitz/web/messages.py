@@ -69,7 +69,7 @@ class PlayMove(_Message):
     number: Count
     """The number of the last event that was seen: a move for an older position does not count."""
     move: Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")] | None = None
-    text: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    text: Annotated[str, Field(min_length=1, max_length=Limits.move_characters)] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> PlayMove:
@@ -142,10 +142,11 @@ class Study(_Message):
     """Look at a line of play that one knows, instead of joining a table; again, to look at another."""
 
     type: Literal["study"]
-    game: Annotated[str, Field(min_length=1, max_length=200)]
+    game: Annotated[str, Field(min_length=1, max_length=Limits.game_characters)]
     start: StartGiven
     moves: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=Limits.line_moves)
+        list[Annotated[str, Field(min_length=1, max_length=Limits.move_characters)]],
+        Field(max_length=Limits.line_moves),
     ]
 
 
@@ -492,7 +493,7 @@ class SeatWanted(_Message):
 class TableWanted(_Message):
     """A new table."""
 
-    game: Annotated[str, Field(min_length=1, max_length=200)]
+    game: Annotated[str, Field(min_length=1, max_length=Limits.game_characters)]
     seats: Annotated[list[SeatWanted], Field(min_length=1, max_length=16)]
     seed: Annotated[str, Field(pattern=r"^[0-9]{1,18}$")] | None = None
     """The number of the deal; at random, if null. Whoever knows it knows all hands."""

@@ -723,7 +723,7 @@ def check_game(game: str) -> None:
     """A game by its name: a visitor reaches no file, and no game of another library."""
     name = specs.split(game)[0]
     is_known = name in games.GAMES or name in games.known()  # looking for plug-ins takes a while
-    if len(game) > 200 or not is_known:
+    if len(game) > Limits.game_characters or not is_known:
         raise UnknownName("game", name[:60], games.known())
 
 

@@ -232,7 +232,10 @@ class Thought:
                 part = await self._thinker.search(self._client, limit - self._used, search, *given)
             except TimeoutError:
                 if self._found is None:
-                    raise
+                    raise TooLong(
+                        f"{self.spec} has found nothing within {limit - self._used:g} s; choose a quicker "
+                        f"adviser, or try again when the server has less to do"
+                    ) from None
                 self._used = limit
                 yield replace(self._found, seconds=limit, seed=self._seed), True
                 return

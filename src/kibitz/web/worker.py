@@ -38,7 +38,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from kibitz import games, kernel, trust
+from kibitz import ending, games, kernel, trust
 from kibitz.deadline import deadline
 from kibitz.errors import KibitzError
 
@@ -529,6 +529,7 @@ def main() -> None:
     with suppress(OSError, AttributeError):  # Windows knows no niceness
         os.nice(_NICENESS)
     _compiling.watch()
+    ending.name_crashes()  # in the server's log
     try:
         served = _Served(sys.stdin.buffer, outgoing)
         permissions, files, threads = served.receive()
