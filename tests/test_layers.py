@@ -12,8 +12,8 @@ LAYERS = [
     {"deadline", "reading", "showing", "cache", "ending", "compiling"},
     {"specs", "kernel", "cards"},
     {"rng", "trust"},
-    {"bits"},
-    {"gpu"},
+    {"bits", "archive"},
+    {"gpu", "precompiled"},
     {"protocol"},
     {"belief"},
     {"position"},
@@ -34,8 +34,9 @@ LAYERS = [
     {"__main__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
-# `@game` completes a class with the protocol's defaults, whose default moves draw random numbers.
-ALLOWED = {("kernel", "protocol")}
+# `@game` completes a class with the protocol's defaults, whose default moves draw random numbers; compiled
+# code may have come with the package, in an archive, which asks the kernel for the processor.
+ALLOWED = {("kernel", "protocol"), ("kernel", "precompiled")}
 
 
 def room_of(module: str) -> str:
