@@ -11,9 +11,9 @@ LAYERS = [
     {"sources"},
     {"deadline", "reading", "showing", "cache", "ending", "compiling"},
     {"specs", "kernel", "cards"},
-    {"rng", "trust"},
-    {"bits", "archive"},
-    {"gpu", "precompiled"},
+    {"rng", "trust", "archive"},
+    {"bits", "precompiled"},
+    {"gpu"},
     {"protocol"},
     {"belief"},
     {"position"},
@@ -34,8 +34,8 @@ LAYERS = [
     {"__main__"},
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
-# `@game` completes a class with the protocol's defaults, whose default moves draw random numbers; compiled
-# code may have come with the package, in an archive, which asks the kernel for the processor.
+# `@game` completes a class with the protocol's defaults, whose default moves draw random numbers.
+# What is missing on the disk may have come with the package, in an archive of files as the kernel keeps them.
 ALLOWED = {("kernel", "protocol"), ("kernel", "precompiled")}
 
 
