@@ -59,7 +59,7 @@ $(READY): pyproject.toml constraints.txt
 
 comma := ,
 define install
-$(PYTHON) -c 'import sys; sys.exit("Kibitz needs Python 3.11 or newer; set PYTHON=" if sys.version_info < (3, 11) else 0)' && \
+$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 15) else "Kibitz needs Python 3.11 to 3.14; set PYTHON=")' && \
 echo "Setting up $(VENV), once (about $(2)) …" && \
 $(PYTHON) -m venv --without-pip $(VENV) && \
 { $(PYTHON) -m pip --python $(BIN)/python install --disable-pip-version-check --progress-bar off -c constraints.txt -e '.[$(1)]' \

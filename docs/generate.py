@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+import kibitz
 from kibitz import agents, errors, games, protocol
 from kibitz.agents.classical import Classical
 from kibitz.arena.tally import JUDGED, MEASURES
@@ -33,6 +35,7 @@ def pages() -> dict[Path, str]:
         "protocol.md": protocol_page(),
         "experiments.md": experiments_page(),
         "limits.md": limits_page(),
+        "api.md": api_page(),
     }
     return {REFERENCE / name: f"{NOTE}\n\n{text.strip()}\n" for name, text in made.items()}
 
@@ -277,6 +280,7 @@ and its methods, but none of the names below.
 CLASS_NAMES = """\
 | `choices` | optional: the values that a parameter may have, such as `{"seats": (2, 3, 4)}` |
 | `expert` | optional: the agent that `expert` stands for, such as `"ismcts:8000"` |
+| `for_play` | optional: what `kibitz play` adds unless an option is named: `{"level=3": ("strain",)}` |
 | `help` | optional: a line about each parameter, by its name |
 | `objectives` | optional: what agents may strive for beside points and wins, by name |
 | `counted` | optional: the names of what `tally` writes, such as `("rounds", "bids_made")` |
@@ -404,6 +408,105 @@ def _keys(cls: Any, node: ast.ClassDef) -> str:
         )
         rows.append(f"| `{f.name}` | {description.KINDS[kind][0]} | {default} | {texts[f.name]} |")
     return "\n".join(rows) + "\n"
+
+
+# --- Python ------------------------------------------------------------------------------------------
+
+API_HEAD = """\
+# The Python API
+
+Everything here is in the package `kibitz`: `import kibitz`, then `kibitz.deal("briskola", seed=7)`. Names are
+loaded when they are first used. What a class for a game must have is in [the methods of a game](protocol.md).
+The tests of a game and of an agent are in `kibitz.testing`: `check_game`, `check_hidden` and `check_agent`.
+Everything else in the package may change from version to version.
+
+"""
+
+ERRORS_HEAD = """
+## Errors
+
+Whatever Kibitz refuses raises a subclass of `kibitz.KibitzError`, whose message says what was given, what
+is wrong and what would be right.
+
+| error | subclass of | when |
+|-------|-------------|------|
+"""
+
+
+def api_page() -> str:
+    """All public names with their signatures, in the words of their docstrings."""
+    public = {name: getattr(kibitz, name) for name in kibitz.__all__ if name != "__version__"}
+    classes = {name: thing for name, thing in public.items() if isinstance(thing, type)}
+    refusals = {name: cls for name, cls in classes.items() if issubclass(cls, kibitz.KibitzError)}
+    parts = [API_HEAD, "## Functions\n\n"]
+    parts += [_function(name, thing, "###") for name, thing in sorted(public.items()) if name not in classes]
+    parts.append("## Classes\n\n")
+    parts += [_class(name, cls) for name, cls in sorted(classes.items()) if name not in refusals]
+    rows = [
+        f"| `{name}` | `{cls.__bases__[0].__name__}` | {(inspect.getdoc(cls) or '').splitlines()[0]} |"
+        for name, cls in refusals.items()
+    ]
+    return "".join(parts) + ERRORS_HEAD + "\n".join(rows)
+
+
+def _function(name: str, function: Any, heading: str) -> str:
+    return f"{heading} {name}\n\n```text\n{name}{_signature(function)}\n```\n\n{_doc(function)}\n\n"
+
+
+def _class(name: str, cls: Any) -> str:
+    """A class with its attributes, its properties and its public methods, inherited ones too."""
+    parts = [f"### {name}\n\n{_doc(cls)}\n\n"]
+    attributes, methods = [], {}
+    for base in reversed(cls.__mro__[:-1]):
+        if not base.__module__.startswith("kibitz"):
+            continue
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        texts = _texts(node)  # type: ignore[arg-type]
+        for line in node.body:  # type: ignore[attr-defined]
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                attributes.append(
+                    (line.target.id, ast.unparse(line.annotation), texts.get(line.target.id, ""))
+                )
+        for member, thing in vars(base).items():
+            if member.startswith("_"):
+                continue
+            if isinstance(thing, property):
+                kind = inspect.signature(thing.fget).return_annotation  # type: ignore[arg-type]
+                attributes.append((member, kind, " ".join((inspect.getdoc(thing) or "").split())))
+            elif inspect.isfunction(thing):
+                methods[member] = thing
+    lines = [f"- `{name}`: {kind}{f'. {text}' if text else ''}" for name, kind, text in attributes]
+    parts += ["\n".join(lines) + "\n\n"] if lines else []
+    parts += [_function(member, method, "####") for member, method in methods.items()]
+    return "".join(parts)
+
+
+def _signature(function: Any) -> str:
+    """What a function takes and returns, one argument a line if they are many."""
+    signature = inspect.signature(function)
+    words = {"_C": "type", "_F": "function"}
+    taken = []
+    for name, parameter in signature.parameters.items():
+        if name == "self":
+            continue
+        kind = parameter.annotation
+        default = "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!r}"
+        star = "*" * (parameter.kind == inspect.Parameter.VAR_POSITIONAL)
+        taken.append(f"{star}{name}: {words.get(kind, kind)}{default}")
+    returns = words.get(signature.return_annotation, signature.return_annotation)
+    line = f"({', '.join(taken)}) -> {returns}"
+    return line if len(line) < WIDTH - 10 else "(\n    " + ",\n    ".join(taken) + f",\n) -> {returns}"
+
+
+def _doc(thing: Any) -> str:
+    """A docstring as Markdown: its examples as code. Tests run them."""
+    lines: list[str] = []
+    is_example = False
+    for line in (inspect.getdoc(thing) or "").splitlines():
+        begins, ends = line.startswith(">>>") and not is_example, is_example and not line
+        lines += ["```pycon"] * begins + ["```"] * ends + [line]
+        is_example = (is_example or begins) and not ends
+    return "\n".join([*lines, *["```"] * is_example])
 
 
 # --- the limits of a server ------------------------------------------------------------------------

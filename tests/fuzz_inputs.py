@@ -74,6 +74,11 @@ TREE_JSON = (
     '"to": "a"}]}],\n'
     '"nodes": {"a": {"node": "min", "children": [1, {"value": 2, "same": true}]}}}'
 )
+MANIFEST = (
+    '{"kind": "compiled code of Kibitz, 1", "kibitz": "0.2.0", "versions": {"Numba": "0.68.1", "NumPy": "2", '
+    '"Python": "cpython 3.11", "Numba\'s settings": "0 3 0"}, "processor": {"system": "x86_64-linux-gnu", '
+    '"processor": "znver3", "features": "+avx2,-avx512f"}, "folders": {"0123456789abcdef": {"kibitz": "ab"}}}'
+)
 TOML = """name = "budget"
 question = "?"
 game = "briskola"

@@ -6,11 +6,15 @@ import re
 import numpy as np
 import pytest
 
-from kibitz.games.bridge.board import Board, Fault
+from kibitz import games
+from kibitz.games.bridge.board import Board, Fault, card_of
 from kibitz.games.bridge.files import read_pbn, write_lin
 from kibitz.games.bridge.lin import each_lin
 from kibitz.games.bridge.pbn import each_pbn
-from kibitz.games.bridge.text import result_text
+from kibitz.games.bridge.rules import high_card_points
+from kibitz.games.bridge.solution import boards_of
+from kibitz.games.bridge.text import SEATS, contract_text, result_text
+from kibitz.position import deal
 from tests.test_cli import call, run
 
 BOARD = """
@@ -183,10 +187,10 @@ def test_an_ending_whose_leader_is_known(tmp_path):
 # --- at the prompt ---------------------------------------------------------------------------------
 
 
-def _played(*words, answers=40):
+def _played(*words, answers=40, game="bridge:strain=notrump"):
     return run(
         "play",
-        "bridge",
+        game,
         "--seed",
         "4",
         "--agent",
@@ -213,6 +217,69 @@ def test_a_person_plays_the_contract_and_is_told_what_came_of_it():
         word for line in picture.splitlines() for word in line.split() if re.fullmatch("[2-9TJQKA]", word)
     ]
     assert len(cards) >= 52 - 4  # the deal as it was (S, H, D and C in the margins are no ranks)
+
+
+def test_dummys_cards_are_announced_as_dummys():
+    said = _played().stdout
+    assert len(re.findall(r"\bYou: \w\w\.$", said, re.M)) == 13
+    assert len(re.findall(r"\bNorth \(dummy\): \w\w\.$", said, re.M)) == 13
+    assert "North: " not in said
+    defended = _played("--seat", "west").stdout
+    assert len(re.findall(r"^North \(dummy\): \w\w\.$", defended, re.M)) == 13
+    assert len(re.findall(r"^South: \w\w\.$", defended, re.M)) == 13
+
+
+def test_a_contract_that_nobody_names_is_set_by_the_cards_and_that_is_said():
+    said = _played("--seed", "0", answers=0, game="bridge").stdout
+    position = deal(games.load("bridge:contract=minibridge"), 0)
+    contract = contract_text(position.record)
+    assert f"There is no bidding yet. The contract is {contract}, set by the cards as in minibridge" in said
+    assert said.startswith(f"You are {SEATS[int(position.record.declarer)]};")
+    named = _played("--seed", "0", answers=0, game="bridge:level=2").stdout
+    assert "There is no bidding yet. The contract is 2 notrump by south.\n" in named
+
+
+@pytest.mark.parametrize(
+    ("number", "points", "contract"),
+    [
+        (9, (5, 8, 15, 12), "2 clubs by south"),  # as many points on both sides: north-south; nine clubs
+        (3, (6, 11, 12, 11), "3 spades by east"),  # as many in both seats; 22 and two for ten trumps
+        (0, (2, 7, 17, 14), "2 spades by west"),  # eight cards in both majors
+        (193, (10, 6, 12, 12), "2 spades by south"),  # a major of eight goes before a minor of ten
+        (12, (7, 19, 8, 6), "3 notrump by east"),  # nine clubs, but 25 points: nine tricks are enough
+        (30, (4, 16, 7, 13), "5 clubs by east"),  # 29 points: a game in a minor
+        (121, (1, 19, 5, 15), "6 spades by east"),  # 34
+    ],
+)
+def test_the_contract_of_minibridge(number, points, contract):
+    record = deal(games.load("bridge:contract=minibridge"), number).record
+    assert tuple(high_card_points(hand) for hand in record.hands) == points
+    assert contract_text(record) == contract
+
+
+def test_minibridge_changes_no_cards_and_the_default_game_nothing():
+    for number in range(20):
+        usual, suited = (deal(games.load(spec), number) for spec in ("bridge", "bridge:contract=minibridge"))
+        assert (usual.record.hands == suited.record.hands).all()
+        assert contract_text(usual.record) == "3 notrump by south"
+
+
+@pytest.mark.parametrize(("words", "same"), [("10C", "TC"), ("10 of clubs", "tc"), ("H10", "HT")])
+def test_tens_in_both_spellings(words, same):
+    if words[0] == "H":
+        assert card_of(words) == card_of(same)
+    else:
+        assert games.load("bridge").parse_move(words) == games.load("bridge").parse_move(same)
+
+
+def test_tens_in_both_spellings_in_hands():
+    usual = "N:AQ2.K43.QJ32.432 JT98.QJT.54.KQJT K43.A52.AK6.A965 765.9876.T987.87"
+    (one,), (two,) = (boards_of(games.load("bridge"), text) for text in (usual, usual.replace("T", "10")))
+    assert one.hands == two.hands
+    lin = "md|1SK43HA52DAK6CA965,S765H9876DT987C87,SAQ2HK43DQJ32C432,SJT98HQJTD54CKQJT|"
+    (one,), (two,) = (list(each_lin(text)) for text in (lin, lin.replace("T", "10")))
+    assert isinstance(one, Board)
+    assert one.hands == two.hands
 
 
 @pytest.mark.parametrize(("seat", "name"), [("west", "west"), ("EAST", "east"), ("0", "north")])

@@ -431,6 +431,13 @@ def test_pictures_show_no_hidden_card(options):
                     assert text not in picture.split()
 
 
+@pytest.mark.parametrize("spec", ["oh-hell", "oh-hell:ranks=14", "oh-hell:suits=6,ranks=10"])
+@pytest.mark.parametrize("words", ["TC", "tc", "10c", "10 C", "T of clubs", "ten of clubs"])
+def test_tens_in_both_spellings(spec, words):
+    game = games.load(spec)
+    assert game.move_text(game.parse_move(words)) == "10C"
+
+
 # --- the thesis's players ---
 
 

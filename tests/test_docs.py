@@ -316,6 +316,13 @@ def test_every_verb_agent_and_option_has_a_mention():
         assert f"`{name}`" in (DOCS / "measuring.md").read_text(encoding="utf-8")
 
 
+def test_every_public_name_is_explained():
+    text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    for name in set(kibitz.__all__) - {"__version__"}:
+        assert f"### {name}\n" in text or f"| `{name}` |" in text
+        assert getattr(kibitz, name).__doc__
+
+
 @pytest.mark.parametrize("game", games.GAMES)
 def test_every_game_has_a_page_with_all_headings_and_parameters(game):
     text = (DOCS / "games" / f"{game.replace('-', '_')}.md").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import io
 import json
 import random
 import time
+import zipfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kibitz import games, specs, trust
+from kibitz import archive, games, specs, trust
 from kibitz.adapters import sequences
 from kibitz.agents import make_known_agent
 from kibitz.arena.play import settle_chance
@@ -41,6 +42,7 @@ from tests.fuzz_inputs import (
     DURATIONS,
     GAMES,
     LIN,
+    MANIFEST,
     MESSAGES,
     ONCE_WRONG,
     OPENSPIEL,
@@ -130,6 +132,14 @@ def kinds_of_games():
             share=2 * share,
         )
         yield Kind(f"moves of {spec}", read_moves, moves, words, share=2 * share)
+
+
+def read_manifest(text):
+    """An archive of compiled code with this manifest."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as made:
+        made.writestr(archive.MANIFEST, text)
+    return archive.parse(packed.getvalue())
 
 
 def read_agent(text):
@@ -315,6 +325,8 @@ def kinds_of_texts():
         "1/3",
     )
     yield Kind("trees as JSON", document.read_json, [TREE_JSON], words, is_json=True)
+    words = ("kind", "versions", "processor", "folders", "Numba", "0" * 16, "..", "kibitz")
+    yield Kind("manifests of compiled code", read_manifest, [MANIFEST], words, is_json=True, share=0.5)
     options = (
         "=",
         ":",

@@ -18,6 +18,7 @@ from kibitz.errors import MissingExtra, install_command, needs
 from kibitz.games.bridge import dds, files
 from kibitz.web import lines
 from kibitz.web.hosting import refusal
+from tests import try_package, try_release
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -47,6 +48,53 @@ def test_numba_has_bounds_and_the_tested_version_lies_within_them():
     number = [tuple(map(int, each.split("."))) for each in (low, tested, high)]
     assert number[0] <= number[1] < number[2]
     assert (number[1][0], number[1][1] + 1) == number[2]  # the next one, which nobody has tested
+
+
+def test_the_versions_of_python_that_are_named_are_those_that_are_tried():
+    minors = try_package.supported((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = [each.rpartition(" :: ")[2] for each in PROJECT["classifiers"] if " :: Python :: 3." in each]
+    assert named == [f"3.{minor}" for minor in minors]
+    assert f"Python 3.{minors[0]} to 3.{minors[-1]}" in (ROOT / "Makefile").read_text("utf-8")
+    assert f"Python 3.{minors[0]} to 3.{minors[-1]}" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_other_interpreters_are_looked_for_on_the_path_and_in_pyenv(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    monkeypatch.setattr(try_package, "works", lambda python, minor: "broken" not in Path(python).read_text())
+    assert try_package.interpreter(13) is None
+    for name, text in (("bin/python3.13", "broken"), ("pyenv/versions/3.13.0/bin/python", "whole")):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o700)
+    assert try_package.interpreter(13) == str(tmp_path / "pyenv/versions/3.13.0/bin/python")
+    (tmp_path / "bin/python3.13").write_text("whole")
+    assert try_package.interpreter(13) == str(tmp_path / "bin/python3.13")
+    assert try_package.interpreter(1) is None
+
+
+def test_an_interpreter_must_be_of_the_version_that_it_is_named_by():
+    assert not try_package.works(sys.executable, sys.version_info.minor + 1)
+
+
+def test_what_keeps_a_version_from_being_released(tmp_path):
+    texts = {
+        "src/kibitz/__init__.py": '__version__ = "1.2.3"\n',
+        "CITATION.cff": "title: Kibitz\nversion: 1.2.3\n",
+        "CHANGELOG.md": "# Changelog\n\n## 1.2.3 - 2026-01-02\n",
+    }
+    for name in ("kibitz-1.2.3-py3-none-any.whl", "kibitz-1.2.3.tar.gz"):
+        (tmp_path / name).touch()
+    assert try_release.missing(tmp_path, True, ["v1.2.2"], texts) == ("1.2.3", [])
+    texts["CITATION.cff"] = "title: Kibitz\nversion: 1.2.2\n"
+    texts["CHANGELOG.md"] = "# Changelog\n\n## 1.2.3 - unreleased\n"
+    (tmp_path / "kibitz-1.2.2.tar.gz").touch()
+    version, found = try_release.missing(tmp_path, False, ["v1.2.3"], texts)
+    assert version == "1.2.3"
+    says = ("CITATION.cff does not name", "CHANGELOG.md has no heading", "kibitz-1.2.2.tar.gz",
+            "a tag v1.2.3", "not everything is committed")  # fmt: skip
+    assert len(found) == len(says)
+    assert all(words in line for words, line in zip(says, found, strict=True))
 
 
 def imported(file):

@@ -17,11 +17,30 @@ from kibitz.arena.executors import InProcess
 from kibitz.arena.play import Match
 from kibitz.arena.store import Store
 from kibitz.errors import InputError
-from kibitz.showing import everything_visible, for_spreadsheet, in_one_line, visible
+from kibitz.search.advice import Advice, Row
+from kibitz.showing import everything_visible, for_spreadsheet, in_one_line, numbered, visible
 from tests.test_cli import call
 from tests.test_store import MATCH, Batch, played
 
 OBEYED = "\x1b[2J\x1b]0;title\x07 \x9b31m \r \x00 \u202e\u2066 \u200f \x7f"
+
+
+@pytest.mark.parametrize(
+    ("n", "says"), [(0, "0 worlds"), (1, "1 world"), (2, "2 worlds"), (12_345, "12,345 worlds")]
+)
+def test_one_thing_is_no_plural(n, says):
+    assert numbered(n, "world") == says
+    row = Row(3, "3C", 0.5, 0.1, 10, 10)
+    assert f"10 iterations, {says}, " in str(Advice(3, (row,), 0.5, 0, "uct", "points", 10, n, 0.1, 1))
+
+
+def test_one_deal_and_one_other_seat():
+    assert re.search("1 deal in every seat$", call("check", "tic-tac-toe", "--games", "1").stdout, re.M)
+    done = call("play", "tic-tac-toe", "--agent", "random", "--agent", "random")
+    assert done.returncode == 2
+    assert "2 agents are too many for 1 other seat; give at most 1" in done.stderr
+    done = call("play", "bridge", *["--agent", "random"] * 4)
+    assert "4 agents are too many for 3 other seats; give at most 3" in done.stderr
 
 
 def commands(text):

@@ -737,6 +737,56 @@ def pretend(kept, pid, born=None, host=None):
     kept._db.execute("UPDATE program SET host = ?, pid = ?, born = ? WHERE id = ?", who)
 
 
+class Windows:
+    """As much of the library kernel32 as is asked about processes: {pid: (start, exit code)}."""
+
+    def __init__(self, processes, others=()):
+        self.processes, self.others, self.open, self.error = processes, others, set(), 0
+
+    def library(self, name, use_last_error):
+        assert (name, use_last_error) == ("kernel32", True)
+        windows = self
+
+        class Open:
+            def __call__(self, access, inherits, pid):
+                assert (access, inherits) == (0x1000, False)
+                if pid not in windows.processes:
+                    windows.error = 5 if pid in windows.others else 87
+                    return None
+                windows.open.add(pid << 40)
+                return pid << 40
+
+        self.OpenProcess = Open()
+        return self
+
+    def GetExitCodeProcess(self, handle, code):  # noqa: N802
+        code._obj.value = self.processes[handle.value >> 40][1]
+        return 1
+
+    def GetProcessTimes(self, handle, born, *rest):  # noqa: N802
+        born._obj[0] = self.processes[handle.value >> 40][0]
+        return 1
+
+    def CloseHandle(self, handle):  # noqa: N802
+        self.open.remove(handle.value)
+
+
+def test_on_windows_a_process_is_looked_for_without_a_signal(monkeypatch):
+    """`os.kill(pid, 0)` would send it Ctrl-C."""
+    system = Windows({7: (133_700_000_000_000_000, 259), 8: (5, 0)}, others={9})
+    monkeypatch.setattr(store.sys, "platform", "win32")
+    monkeypatch.setattr(store.os, "kill", None)
+    monkeypatch.setattr(ctypes, "WinDLL", system.library, raising=False)
+    monkeypatch.setattr(ctypes, "get_last_error", lambda: system.error, raising=False)
+    assert store._born(7) == "133700000000000000"
+    assert store._is_alive(7, store._born(7))
+    assert not store._is_alive(7, "4")  # another process, which got the number of one that has ended
+    assert not store._is_alive(8, "5")
+    assert not store._is_alive(10, "")
+    assert store._is_alive(9, "6")  # somebody else's
+    assert not system.open
+
+
 def test_nobody_claims_what_another_is_playing(path):
     with Store(path) as one, Store(path) as two:
         number = one.number_of(MATCH)

@@ -585,7 +585,7 @@ def test_a_target_out_of_range():
     [
         ("Grand", "grand tichu"), ("no", "no call"), ("give 10d", "give TD"), ("give dragon", "give Drg"),
         ("wish 10", "wish T"), ("wish none", "no wish"), ("NO WISH", "no wish"), ("7D+7H", "7D+7H"),
-        ("p", "pass"),
+        ("p", "pass"), ("10C", "TC"), ("tc", "TC"), ("10c+phx=10", "TC+Phx=T"), ("give 10C", "give TC"),
     ],
 )  # fmt: skip
 def test_moves_as_people_write_them(text, move):

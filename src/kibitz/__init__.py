@@ -15,20 +15,33 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
-    "Agent": "agents",
-    "make_agent": "agents",
-    "component": "kernel",
-    "entry": "kernel",
-    "game": "kernel",
     "load": "games",
-    "Advice": "search.advice",
+    "match": "arena.match",
     "State": "position",
     "View": "position",
+    "Advice": "search.advice",
+    "Row": "search.advice",
+    "MatchResult": "arena.match",
+    "AgentResult": "arena.match",
+    "Estimate": "arena.statistics",
+    "Agent": "agents",
+    "make_agent": "agents",
+    "game": "kernel",
+    "component": "kernel",
+    "entry": "kernel",
     "KibitzError": "errors",
-    "match": "arena.match",
+    "UsageError": "errors",
+    "UnknownName": "errors",
+    "BadOption": "errors",
+    "MissingExtra": "errors",
+    "InputError": "errors",
+    "IllegalMove": "errors",
+    "ParseError": "errors",
+    "BadGame": "errors",
+    "Unsupported": "errors",
 }
 
-__all__ = ["__version__", "advise", "deal", *_HOMES]
+__all__ = ["__version__", "advise", "agent_names", "deal", "game_names", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -42,7 +55,13 @@ def __dir__() -> list[str]:
 
 
 def deal(game: Any, seed: int) -> State:
-    """The first position of a game (or of the game that a string names): deal number `seed`."""
+    """The first position of a game, or of the game that a string names: deal number `seed`.
+
+    >>> import kibitz
+    >>> state = kibitz.deal("briskola:seats=4", seed=7)
+    >>> state.mover, state.move_texts()
+    (0, ['2D', '6D', '12S'])
+    """
     from kibitz import games, position
 
     return position.deal(games.load(game) if isinstance(game, str) else game, seed)
@@ -61,3 +80,27 @@ def advise(view: View, agent: str = "ismcts:1000", seed: int = 0) -> Advice:
     adviser = make_agent(agent, view.game)
     adviser.start(view.game, view.seat)
     return adviser.advise(view, seed)
+
+
+def game_names() -> list[str]:
+    """The names of all games: those of Kibitz and of installed packages, for `load`, `deal` and `match`.
+
+    >>> import kibitz
+    >>> "bridge" in kibitz.game_names()
+    True
+    """
+    from kibitz import games
+
+    return sorted(games.known())
+
+
+def agent_names() -> list[str]:
+    """The names of all agents, for `make_agent`, `advise` and `match`; options follow after a colon.
+
+    >>> import kibitz
+    >>> "ismcts" in kibitz.agent_names()
+    True
+    """
+    from kibitz.agents import SETTINGS
+
+    return sorted(SETTINGS)

@@ -13,7 +13,6 @@ import io
 import json
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -21,23 +20,13 @@ from typing import Any, NamedTuple
 
 import kibitz
 from kibitz import cache, kernel
-from kibitz.errors import InputError, KibitzError, quoted
+from kibitz.errors import InputError, Unwritable, quoted
 
 MANIFEST = "manifest.json"
 _KIND = "compiled code of Kibitz, 1"
 _FOLDER, _FILE = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{16}/[0-9a-f]{16}-[0-9a-f]{16}[.]nbc")
 _MOST_BYTES = 2_000_000_000
-# What the standard library raises for a damaged zip file or manifest.
-_DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    KeyError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    EOFError,
-)
+_LONGEST_TEXT = 5_000  # the features of a processor are about 2,000 letters
 
 
 class Mismatch(InputError):
@@ -81,15 +70,17 @@ class Archive(NamedTuple):
     def unpack(self) -> int:
         """Put the code into the cache of this machine; the number of files that are new there."""
         self.must_fit()
+        contents = {name: cache.content_of(whole) for name, whole in self.files.items()}
+        damaged = [name for name, content in contents.items() if content is None]
+        if damaged:  # then nothing of it is taken in
+            raise Mismatch(f"{damaged[0]} in the archive is damaged; export it anew")
         added = 0
-        for name, whole in self.files.items():
+        for name, content in contents.items():
             digest, _, file = name.partition("/")
             folder = cache.folder_named(digest)
-            content = cache.content_of(whole)
             if folder is None:
-                raise KibitzError(f"nothing can be kept in {cache.root()}")
-            if content is None:
-                raise Mismatch(f"{name} in the archive is damaged; export it anew")
+                raise Unwritable(f"nothing can be kept in {cache.root()}")
+            assert content is not None
             if not (folder / file).exists():
                 cache.write(folder / file, content)
                 added += 1
@@ -197,6 +188,7 @@ def parse(packed: bytes) -> Archive:
             if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
                 raise refusal
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            kind = manifest["kind"]
             names = [name for name in archive.namelist() if name != MANIFEST]
             found = Archive(
                 _texts(manifest["versions"]),
@@ -204,10 +196,10 @@ def parse(packed: bytes) -> Archive:
                 {digest: _texts(sources) for digest, sources in manifest["folders"].items()},
                 {name: archive.read(name) for name in names},
             )
-    except _DAMAGED as error:
+    except Exception as error:  # a damaged archive makes the standard library raise almost anything
         raise refusal from error
     is_right = (
-        manifest["kind"] == _KIND
+        kind == _KIND
         and {"Numba", "NumPy", "Python"} <= set(found.versions)
         and {"system", "processor", "features"} <= set(found.processor)
         and all(_FOLDER.fullmatch(digest) for digest in found.folders)
@@ -225,6 +217,9 @@ def take_in(packed: bytes) -> int:
 
 
 def _texts(found: Any) -> dict[str, str]:
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+    """Names with short texts, as a manifest has them; `TypeError` if they are anything else."""
+    if not isinstance(found, dict) or not all(
+        isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in found.values()
+    ):
         raise TypeError
     return found

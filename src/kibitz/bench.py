@@ -300,10 +300,13 @@ _FIRST_MOVE = (
 )
 
 
-def _starts(spec: str) -> dict[str, float]:
-    """Seconds from a new process to its first move: with nothing compiled, and from the cache."""
+def _starts(spec: str) -> dict[str, Any]:
+    """Seconds from a new process to its first move: with nothing compiled, and from the cache.
+
+    And seconds that two commands take from their start to their end, in turns, with everything compiled.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "KIBITZ_CACHE_DIR": folder}
+        environment = {**os.environ, "KIBITZ_CACHE_DIR": folder, "KIBITZ_PRECOMPILED": "0"}
         command = [sys.executable, "-c", _FIRST_MOVE.format(spec=spec)]
         times = [
             float(
@@ -313,7 +316,16 @@ def _starts(spec: str) -> dict[str, float]:
             )
             for _ in range(4)
         ]
-    return {"cold": times[0], "warm": statistics.median(times[1:])}
+    commands = {"advise": ("advise", spec, "7"), "help": ("--help",)}
+    took: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(1 + ROUNDS):
+        for name, words in commands.items():
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "kibitz", *words], capture_output=True, check=True)
+            if number > 0:  # the first run compiles
+                took[name].append(time.perf_counter() - began)
+    commands_took = {name: spread(each) for name, each in took.items()}
+    return {"cold": times[0], "warm": statistics.median(times[1:]), **commands_took}
 
 
 def _first_line(command: list[str]) -> str:
@@ -362,6 +374,8 @@ def text(result: dict[str, Any]) -> str:
         rows.append(("playouts to C", "no C compiler (or not this game): not measured"))
     rows.append(("first move of a process, nothing compiled", f"{result['start']['cold']:.1f} s"))
     rows.append(("first move of a process, from the cache", f"{result['start']['warm']:.2f} s"))
+    for name, words in (("advise", f"advise {result['game']} 7"), ("help", "--help")):
+        rows.append((f"kibitz {words}, seconds", ranged(result["start"][name], ".2f")))
     width = max(len(label) for label, _ in rows)
     head = (
         f"{result['game']} on {about['processor']}, {about['cores']} cores, Python {about['python']}, "

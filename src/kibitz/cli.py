@@ -240,13 +240,15 @@ def play(
 ) -> None:
     """Play against agents in the terminal.
 
+    In bridge the contract is set by the cards unless you name one (bridge:strain=spades,level=4).
+
     Example: kibitz play briskola --agent expert
     """
     from kibitz import games as room
     from kibitz import terminal
 
     _story()
-    loaded = room.load(game)
+    loaded = room.load_for_play(game)
     best = "expert" if loaded.expert else "ismcts:5000"
     number = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     terminal.play(loaded, _seat_of(loaded, seat), agent or [best], number, hint or best)
@@ -1397,10 +1399,12 @@ def cache(
         print(f"{done['freed'] / 1e6:.1f} MB deleted from {content['path']}")
     elif action == "export":
         print(
-            f"{names[0]}: {done['exported']} compiled functions, {Path(names[0]).stat().st_size / 1e6:.1f} MB"
+            f"{names[0]}: {showing.numbered(done['exported'], 'compiled function')}, "
+            f"{Path(names[0]).stat().st_size / 1e6:.1f} MB"
         )
     elif action == "import":
-        print(f"{done['imported']} compiled functions are new in {content['path']}")
+        are = "is" if done["imported"] == 1 else "are"
+        print(f"{showing.numbered(done['imported'], 'compiled function')} {are} new in {content['path']}")
     else:
         print(f"{content['path']}: {content['bytes'] / 1e6:.1f} MB")
 
@@ -1431,7 +1435,8 @@ def _import_code(file: Path, trusted: bool) -> int:
     found = archive.read(file)
     if not trusted:
         raise Untrusted(
-            f"{quoted(str(file))} holds {len(found.files)} compiled functions for {found.about}. Compiled "
+            f"{quoted(str(file))} holds {showing.numbered(len(found.files), 'compiled function')} for "
+            f"{found.about}. Compiled "
             f"code is a program: it can do whatever you can do. If you trust whoever made it, repeat the "
             f"command with --trust"
         )

@@ -373,7 +373,18 @@ def compiles() -> bool:
 
 
 def entry(function: Callable[..., Any]) -> Entry:
-    """Make `function` a door from Python into compiled code."""
+    """Make `function` a door from Python into compiled code: it is compiled when it is first called.
+
+    >>> import kibitz, numpy as np
+    >>> @kibitz.entry
+    ... def count_down(start, out):
+    ...     for i in range(start):
+    ...         out[i] = start - i
+    >>> out = np.zeros(3)
+    >>> count_down(3, out)
+    >>> out
+    array([3., 2., 1.])
+    """
     return Entry(function)
 
 
@@ -545,12 +556,13 @@ class Kept:
         content = cache.read(file) if file is not None else None
         if content is None:
             content = self.shipped(signature)
-            self.is_shipped = content is not None
+            self.is_shipped = content is not None and file is not None  # else a native one is not kept either
         if content is None:
             return None
         try:
             return self.unpack(content, context)
         except Exception:  # whatever leads to it, the version is made anew
+            self.is_shipped = False
             if file is not None:
                 cache.discard(file)
             return None

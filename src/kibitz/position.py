@@ -60,6 +60,13 @@ def _as_records(state: np.dtype[Any]) -> np.dtype[Any]:
 class _Position:
     """A game and one record."""
 
+    game: Any
+    """The game with its parameters."""
+    array: NDArray[Any]
+    """The record as compiled code takes it: an array of length 1."""
+    record: Any
+    """The fields of the position, under the names that the rules give them."""
+
     def __init__(self, game: Any, array: NDArray[Any] | None = None) -> None:
         self.game = game
         self.array = np.zeros(1, game.state) if array is None else array
@@ -167,6 +174,11 @@ class View(_Position):
     seat 1              0 points   ▒▒ ▒▒ ▒▒
     you                 0 points   2D 6D 12D
     """
+
+    seat: int
+    """Whose view it is."""
+    is_open: bool
+    """Whether nothing is hidden, which is so for agents that cheat and after the game."""
 
     def __init__(self, game: Any, seat: int, truth: NDArray[Any]) -> None:
         super().__init__(game, truth.copy())

@@ -54,11 +54,12 @@ def _shipped() -> _Shipped | None:
     try:
         archive = zipfile.ZipFile(FILE)
         processor = json.loads(archive.read(MANIFEST))["processor"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        needed, system = INSTRUCTIONS.get(processor["processor"]), processor["system"]
+    except Exception:  # no such file, or a damaged one: code is compiled as usual
         return None
-    needed, here = INSTRUCTIONS.get(processor["processor"]), get_host_cpu_features()
+    here = get_host_cpu_features()
     runs = needed is not None and all(here.get(name) for name in needed)
-    if not runs or processor["system"] != kernel.processor()["system"]:
+    if not runs or system != kernel.processor()["system"]:
         return None
     return _Shipped(archive, frozenset(archive.namelist()), processor)
 
@@ -69,8 +70,13 @@ def read(folder: str, name_for: Callable[[dict[str, str]], str]) -> bytes | None
     if shipped is None:
         return None
     name = f"{folder}/{name_for(shipped.processor)}"
-    with _lock:
-        return compiled.content_of(shipped.archive.read(name)) if name in shipped.names else None
+    if name not in shipped.names:
+        return None
+    try:
+        with _lock:
+            return compiled.content_of(shipped.archive.read(name))
+    except Exception:  # damaged
+        return None
 
 
 # --- compiled natively in the background -------------------------------------------------------------
@@ -100,15 +106,18 @@ def _start() -> None:
             return
         work = serialize.dumps(list(_wanted))
         _wanted.clear()
-    environment = {**os.environ, "KIBITZ_PRECOMPILED": "0"}
+    # As in `kibitz.web.worker`, nothing is imported from the current folder.
+    path = os.pathsep.join(filter(None, sys.path))
+    environment = {**os.environ, "KIBITZ_PRECOMPILED": "0", "PYTHONPATH": path}
     with suppress(OSError):  # then the next process tries
         child = subprocess.Popen(
-            [sys.executable, "-m", "kibitz.precompiled"],
+            [sys.executable, "-P", "-m", "kibitz.precompiled"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=environment,
-            start_new_session=True,
+            start_new_session=True,  # Ctrl-C is not for it
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # nor is it on Windows
         )
         assert child.stdin is not None
         with child.stdin as stream:
@@ -122,12 +131,17 @@ def main() -> None:
         os.nice(19)
     work = sys.stdin.buffer.read()
     busy = compiled.root() / "background"
-    if busy.exists() and time.time() - busy.stat().st_mtime < _LONGEST:
+    with suppress(OSError):  # left by a process that was killed
+        if time.time() - busy.stat().st_mtime > _LONGEST:
+            busy.unlink()
+    try:
+        busy.touch(mode=0o600, exist_ok=False)
+    except OSError:
         return
-    busy.touch(mode=0o600)
     try:
         for module, name, classes, types_of_arguments in pickle.loads(work):
-            getattr(importlib.import_module(module), name).compile(classes, types_of_arguments)
+            with suppress(Exception):  # one that fails does not hold up the others
+                getattr(importlib.import_module(module), name).compile(classes, types_of_arguments)
     finally:
         busy.unlink(missing_ok=True)
 

@@ -245,6 +245,14 @@ class Game(Protocol):
     def usual_seat(self, state: Any) -> int:
         """The seat that a person takes who names none: one with something to decide."""
 
+    def announce(self, state: Any, observer: int) -> str:
+        """Who makes the move that is due, as `observer` is told: "you", or in Bridge "north (dummy)", whose
+        cards declarer plays.
+        """
+
+    def introduce(self, state: Any, seat: int) -> str:
+        """What a person should know before the first move beside the position; "" if that says it all."""
+
     def describe_result(self, state: Any, seat: int) -> str:
         """What came of a finished game, as players of it say; "" where points and a winner say it all."""
 
@@ -467,6 +475,17 @@ def usual_seat(game, state):
     return 0
 
 
+def announce(game, state, observer):
+    """The mover: "you", or the name of the seat."""
+    mover = int(game.mover(state))
+    return "you" if mover == observer else game.seat_name(mover)
+
+
+def introduce(game, state, seat):
+    """The position says it all."""
+    return ""
+
+
 def describe_result(game, state, seat):
     """Points and a winner say it all."""
     return ""
@@ -512,7 +531,7 @@ OPTIONAL: dict[str, Callable[..., Any]] = {
             validate,
         ),
         *(exact_values, move_text, text_at, tell, parse_move, parse_position, note, picture, inventory),
-        *(seat_name, usual_seat, describe_result),
+        *(seat_name, usual_seat, announce, introduce, describe_result),
     )
 }
 
@@ -523,6 +542,7 @@ ATTRIBUTES: dict[str, Any] = {
     "help": {},
     "expert": None,
     "expert_misses": "",
+    "for_play": {},
     "objectives": {},
     "counted": (),
     "features": (),

@@ -113,6 +113,9 @@ def play(
     adviser.start(game, seat)
     names = ", ".join(f"{game.seat_name(other)} is {agent.spec}" for other, agent in agents.items())
     say(f"You are {game.seat_name(seat)}; {names}. Deal {seed}. '?' lists what you can type.\n")
+    about = game.introduce(state.record, seat)
+    if about:
+        say(f"{about}\n")
     ply = 0
     while not state.is_over:
         chances = position.deal_on(state, seed, chances)  # the next round
@@ -121,11 +124,10 @@ def play(
             if move is None:
                 say("You have left the game.")
                 return None
-            by = "You"
         else:
             agent = agents[state.mover]
             move = agent.choose(look(agent, state), derive(seed, 2, ply))
-            by = _capital(game.seat_name(state.mover))
+        by = _capital(game.announce(state.record, seat))
         told = game.tell(state.record, np.int64(move), seat)
         say(f"{by}: {told}." if told else f"{by} has decided in secret.")
         for other, agent in agents.items():

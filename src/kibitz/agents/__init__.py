@@ -199,7 +199,8 @@ SETTINGS: dict[str, Setting] = {
 def make_agent(spec: str, game: Any = None) -> Agent:
     """The agent that a person's string names; files in it may be used from now on (`kibitz.trust`).
 
-    >>> make_agent("ismcts:2000,c=0.9").iterations
+    >>> import kibitz
+    >>> kibitz.make_agent("ismcts:2000,c=0.9").iterations
     2000
     """
     trust.allow(spec)

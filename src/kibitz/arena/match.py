@@ -166,7 +166,8 @@ def match(
     however often one looks. Ctrl-C ends a match early: the result then holds what
     was finished, with `complete=False`.
 
-    >>> result = match("briskola", ["rule-based", "random"], games_wanted=40, seed=1)
+    >>> import kibitz
+    >>> result = kibitz.match("briskola", ["rule-based", "random"], games_wanted=40, seed=1)
     >>> result.games, result.agents[0].wins > result.agents[1].wins
     (40, True)
     """

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -201,7 +202,7 @@ class Store(StoreFile):
             row = self._at("program", program)
             row.whole("pid", pid, 1, 1 << 31)
             row.number("claim.made", made or 0)
-            here = host == socket.gethostname() and os.name == "posix"
+            here = host == socket.gethostname()
             alive = _is_alive(pid, born) if here else time.time() - (made or 0) < _OTHER_HOST_SECONDS
             if not alive:
                 self._db.execute("DELETE FROM claim WHERE program = ?", (program,))
@@ -497,15 +498,22 @@ def _numbers(scores: NDArray[np.float64]) -> str:
     return json.dumps(values, separators=(",", ":"))
 
 
+_GONE = "gone"
+
+
 def _born(pid: int) -> str:
-    """When a process started, as far as the system tells."""
+    """When a process started, as far as the system tells; `_GONE` if it has ended."""
+    if sys.platform == "win32":
+        return _born_on_windows(pid)
     with suppress(OSError):
         state, *numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return numbers[18] if state != "Z" else "gone"
+        return numbers[18] if state != "Z" else _GONE
     return ""
 
 
 def _is_alive(pid: int, born: str) -> bool:
+    if sys.platform == "win32":  # there `os.kill` with signal 0 is Ctrl-C, for a whole group of processes
+        return _born_on_windows(pid) in ("", born)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -513,3 +521,27 @@ def _is_alive(pid: int, born: str) -> bool:
     except OSError:
         pass  # somebody else's process
     return _born(pid) == born
+
+
+_QUERY_LIMITED_INFORMATION, _ACCESS_DENIED, _STILL_ACTIVE = 0x1000, 5, 259
+
+
+def _born_on_windows(pid: int) -> str:
+    """When a process started; "" if Windows does not tell, because it is somebody else's."""
+    import ctypes
+
+    library: Any = ctypes  # it has what follows on Windows only
+    windows = library.WinDLL("kernel32", use_last_error=True)
+    windows.OpenProcess.restype = ctypes.c_void_p  # else handles of 64 bits are cut
+    handle = ctypes.c_void_p(windows.OpenProcess(_QUERY_LIMITED_INFORMATION, False, pid))
+    if not handle:
+        return "" if library.get_last_error() == _ACCESS_DENIED else _GONE
+    try:
+        code, times = ctypes.c_ulong(), (ctypes.c_ulonglong * 4)()  # times: of the start, and three others
+        knows_code = windows.GetExitCodeProcess(handle, ctypes.byref(code))
+        if knows_code and code.value != _STILL_ACTIVE:
+            return _GONE
+        each = [ctypes.byref(times, 8 * i) for i in range(4)]
+        return str(times[0]) if windows.GetProcessTimes(handle, *each) else ""
+    finally:
+        windows.CloseHandle(handle)

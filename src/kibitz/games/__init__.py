@@ -51,11 +51,27 @@ _served: dict[str, str] = {}
 def load(spec: str) -> Any:
     """The game that a person's string names, with its parameters. A file may run from now on.
 
-    >>> load("briskola:seats=4").seats
+    >>> import kibitz
+    >>> kibitz.load("briskola:seats=4").seats
     4
     """
     trust.allow(spec)
     return load_known(spec)
+
+
+def load_for_play(spec: str) -> Any:
+    """The game that a person's string names, with the options that its class adds when people play it.
+
+    `for_play` of the class maps each of them to others: it is added unless one of these is named.
+    """
+    loaded = load(spec)
+    given = {key for key, _ in specs.split(spec)[1]}
+    added = [
+        option
+        for option, others in loaded.for_play.items()
+        if given.isdisjoint({option.partition("=")[0], *others})
+    ]
+    return load(f"{spec.rstrip(':')}{',' if given else ':'}{','.join(added)}") if added else loaded
 
 
 def load_known(spec: str) -> Any:

@@ -27,14 +27,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Advice:
-    """The move to make and the evidence for it."""
+    """The move to make and the evidence for it.
+
+    >>> import kibitz
+    >>> advice = kibitz.advise(kibitz.deal("tic-tac-toe", seed=0).view(), "uct:200", seed=1)
+    >>> len(advice.rows), advice.best_text in [row.text for row in advice.rows]
+    (9, True)
+    """
 
     best: int
     rows: tuple[Row, ...]
     value: float
     """Of the position for the asking seat, as the search sees it."""
     seat: int
+    """Who is advised."""
     agent: str
+    """The string of the agent."""
     unit: str
     """What `value` counts: points, chance to win, or the agent's own mixture."""
     iterations: int

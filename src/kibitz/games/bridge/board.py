@@ -187,6 +187,7 @@ def short(text: str) -> str:
 def card_of(word: str) -> int:
     """A card as files write it, suit first."""
     letters = word.upper()  # of which there may be more: ﬆ is a letter, and ST are two
+    letters = letters.replace("10", "T")  # as people write it
     if re.fullmatch(f"[{SUITS}][{_RANKS}]", letters):
         return SUITS.index(letters[0]) * FULL + _RANKS.index(letters[1])
     raise ParseError(f"{short(word)} is not a card; suit and rank are, such as ST")

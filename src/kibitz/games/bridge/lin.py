@@ -191,7 +191,7 @@ def _deal(value: str) -> dict[str, Any]:
     masks = [0] * 4
     for seat, word in zip(_FROM_SOUTH, hands, strict=False):
         suit, cards = "", []
-        for letter in word.strip().upper():
+        for letter in word.strip().upper().replace("10", "T"):
             if letter in SUITS:
                 suit = letter
             else:

@@ -210,7 +210,7 @@ def _deal(value: str) -> dict[str, Any]:
     """`N:` and four hands of four suits, spades first; a hand that is not known is `-`."""
     if value[1:2] != ":":
         raise ParseError(f"a deal begins with a seat and a colon, such as N:, not with {short(value[:2])}")
-    first, words = seat_of(value[0]), value[2:].split()
+    first, words = seat_of(value[0]), value[2:].replace("10", "T").split()
     if len(words) != 4:
         raise ParseError(f"a deal has four hands, this one {len(words)}")
     hands = [0] * 4

@@ -47,6 +47,7 @@ CLUBS, DIAMONDS, HEARTS, SPADES, NOTRUMP = 0, 1, 2, 3, 4
 ANY = -1
 DEALING, PLAYING, OVER = 0, 1, 2
 TRICKS, DUPLICATE = 0, 1
+NAMED, MINIBRIDGE = 0, 1
 
 _RANKS, _CARDS = 13, 52
 _ONE = np.int64(1)
@@ -67,6 +68,18 @@ def high_card_points(cards):
     return size(cards & jacks) + 2 * size(cards & queens) + 3 * size(cards & kings) + 4 * size(cards & aces)
 
 
+@kernel
+def _level(strain, points):
+    """The level of a contract that a side with so many points can hope to make."""
+    if points >= 33:
+        return 7 if points >= 37 else 6
+    if strain == NOTRUMP:
+        return 3 if points >= 25 else 2 if points >= 23 else 1
+    if strain >= HEARTS:
+        return 4 if points >= 25 else 3 if points >= 23 else 2
+    return 5 if points >= 29 else 3 if points >= 23 else 2
+
+
 @game
 class Bridge(NamedTuple):
     """Parameters: the contract that is dealt, what counts, and who sees what."""
@@ -79,6 +92,7 @@ class Bridge(NamedTuple):
     vulnerable: bool = False
     scoring: int = TRICKS
     double_dummy: bool = False
+    contract: int = NAMED
 
     state = np.dtype(
         [
@@ -110,7 +124,9 @@ class Bridge(NamedTuple):
         "declarer": {"north": NORTH, "east": EAST, "south": SOUTH, "west": WEST, "any": ANY},
         "doubled": {"no": 0, "doubled": 1, "redoubled": 2},
         "scoring": {"tricks": TRICKS, "duplicate": DUPLICATE},
+        "contract": {"named": NAMED, "minibridge": MINIBRIDGE},
     }
+    for_play = {"contract=minibridge": ("strain", "level", "declarer")}
     help = {
         "strain": "what is trump; any: drawn with every deal",
         "level": "of the contract: six tricks more are to be made",
@@ -119,6 +135,7 @@ class Bridge(NamedTuple):
         "vulnerable": "whether declarer's side is vulnerable",
         "scoring": "tricks of each side, or the score of duplicate bridge",
         "double_dummy": "all hands are open",
+        "contract": "named by strain, level and declarer, or set by the cards as in minibridge",
     }
 
     # --- the course of play ---
@@ -147,7 +164,35 @@ class Bridge(NamedTuple):
         state.declarer = game.declarer if game.declarer != ANY else below(rng, 4)
         state.doubled = game.doubled
         state.vulnerable = game.vulnerable
+        if game.contract == MINIBRIDGE:
+            game.set_contract(state)
         game.open_play(state)
+
+    def set_contract(game, state):
+        """The contract that suits the cards, as in minibridge.
+
+        The side with more points declares, of its two seats the one with more. Trump is its longest major of
+        eight cards or more; else its longest minor of nine or more, unless it has the points for 3 notrump;
+        else there is none. Each trump beyond the eighth counts one point. How high: see `_level`.
+        """
+        north, south = high_card_points(state.hands[NORTH]), high_card_points(state.hands[SOUTH])
+        east, west = high_card_points(state.hands[EAST]), high_card_points(state.hands[WEST])
+        side = EAST if east + west > north + south else NORTH
+        first, second = (east, west) if side == EAST else (north, south)
+        cards = state.hands[side] | state.hands[side + 2]
+        strain, longest, points = np.int64(NOTRUMP), 7, first + second
+        for suit in (SPADES, HEARTS, DIAMONDS, CLUBS):
+            length = size(cards & game.suit_cards(np.int64(suit)))
+            is_minor = suit < HEARTS
+            if is_minor and (strain in (SPADES, HEARTS) or length < 9 or 25 <= points < 29):
+                continue
+            if length > longest:
+                strain, longest = np.int64(suit), length
+        if strain != NOTRUMP:
+            points += longest - 8
+        state.strain = strain
+        state.level = _level(strain, points)
+        state.declarer = side if first >= second else side + 2
 
     def open_play(game, state):
         """Let the seat left of declarer lead: a position with hands and contract becomes one in play."""
@@ -321,6 +366,19 @@ class Bridge(NamedTuple):
         """Declarer: dummy decides nothing, and whoever defends sees little of the plan."""
         return int(state.declarer)
 
+    def announce(game, state, observer):
+        """Dummy, when declarer plays its cards."""
+        turn = int(state.turn)
+        if turn == int(game.dummy(state)):
+            return f"{text.SEATS[turn]} (dummy)"
+        return "you" if turn == observer else text.SEATS[turn]
+
+    def introduce(game, state, seat):
+        """The contract, and where it comes from."""
+        is_set = game.contract == MINIBRIDGE
+        how = ", set by the cards as in minibridge (bridge:strain=spades,level=4 names one)" if is_set else ""
+        return f"There is no bidding yet. The contract is {text.contract_text(state)}{how}."
+
     def describe_result(game, state, seat):
         """The contract, the tricks and the score of duplicate bridge."""
         return text.result_text(state, int(game.made(state, int(game.team(int(state.declarer))))))
@@ -338,7 +396,8 @@ class Bridge(NamedTuple):
 
         board = boards.all_right(islice(solution.each_board_of(game, words), 1))[0]
         drawn = {name: getattr(game, name) for name in ("level", "strain", "declarer", "doubled")}
-        known = {name: value for name, value in drawn.items() if value != ANY}
+        is_named = game.contract == NAMED
+        known = {name: value for name, value in drawn.items() if is_named and value != ANY}
         state = files.position(board, game, **known)
         record = state.record
         if record.phase == PLAYING and game.blanks(record, np.int64(record.turn)) > 0:

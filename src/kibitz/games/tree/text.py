@@ -153,12 +153,11 @@ def _node(words: list[str], parent: Node | None, place: str) -> Node:
         elif word == "same" and not node.is_same:
             node.is_same = True
         else:
-            known = (
-                "'same' may"
-                if what == "leaf"
-                else "'~' with an evaluation, 'noisy' and 'same' may, each once"
+            known = "'same'" if what == "leaf" else "'~' with an evaluation, 'noisy' or 'same'"
+            raise ParseError(
+                f"{place}: {quoted(word)} cannot stand here; a node is followed by nothing but {known}, "
+                f"each at most once"
             )
-            raise ParseError(f"{place}: {quoted(word)} is not expected here; only {known} follow the node")
     return node
 
 
