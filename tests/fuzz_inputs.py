@@ -317,6 +317,7 @@ ONCE_WRONG = {
         record_of(start={"position": "x" * 5000}),
     ),
     "lines": (
+        '[Event "a\ud800"]\n' + HEAD + '[Contract "3NT"]\n[Declarer "S"]\n',
         f'{HEAD}[Dealer "N"]\n[Auction "N"]\n1C ' + "X XX " * 10_000,
         HEAD + "\n" + '[Deal"#"]\n\n' * 5_400,
     ),

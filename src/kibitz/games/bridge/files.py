@@ -81,6 +81,10 @@ def read(text: str, suffix: str = "") -> list[Board]:
 
 
 def _read_each(text: str, suffix: str) -> Iterator[Board | Fault]:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # it could be written nowhere
+        raise ParseError("there is half a character in the text, such as \\ud800") from None
     looks_like = ".lin" if re.match(r"[\ufeff\s]*[A-Za-z]{2}\|", text) else ".pbn"
     return _READERS.get(suffix.lower(), _READERS[looks_like])(text)
 
