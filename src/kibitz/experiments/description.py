@@ -173,7 +173,7 @@ class RowPlan:
     test: str = ""
     """Of a difference (`less`), two-sided: `mcnemar` (wins, game by game) or `paired` (Student, by deal)."""
     holm: bool = False
-    """Correct the p-values for the number of cells."""
+    """No longer needed: the lines of one table are always corrected for their number."""
     pooled: bool = False
     """One line for the whole grid: the mean of all its cells, deal by deal."""
     cause: str = ""
