@@ -33,14 +33,22 @@ def agents_of(game: str) -> list[str]:
     return [*found, "random"]
 
 
-def warm(names: Sequence[str], progress: Progress | None = None, jobs: int | None = None) -> None:
-    """Compile what the agents of some games need, on all cores; what is compiled already is only loaded."""
+def warm(
+    names: Sequence[str],
+    progress: Progress | None = None,
+    jobs: int | None = None,
+    is_quiet: bool = False,
+) -> None:
+    """Compile what the agents of some games need, on all cores; what is compiled already is only loaded.
+
+    Each process says on standard error what it compiles, unless that `is_quiet`.
+    """
     tasks = [(game, agent) for game in names for agent in agents_of(game)]
     if not kernel.compiles():
         return
     workers = min(jobs or os.cpu_count() or 1, len(tasks))
     context = multiprocessing.get_context("spawn")
-    with no_main_module(), ProcessPoolExecutor(workers, context, begin_worker) as pool:
+    with no_main_module(), ProcessPoolExecutor(workers, context, _begin_worker, (is_quiet,)) as pool:
         try:
             running = [pool.submit(compile_agent, *task, trust.allowed()) for task in tasks]
             for done, future in enumerate(as_completed(running), 1):
@@ -52,6 +60,12 @@ def warm(names: Sequence[str], progress: Progress | None = None, jobs: int | Non
                 process.kill()  # it would compile on
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _begin_worker(is_quiet: bool) -> None:
+    begin_worker()
+    if is_quiet:
+        kernel.compile_report = lambda *_: None
 
 
 def compile_agent(game: str, agent: str, permissions: dict[str, str]) -> None:

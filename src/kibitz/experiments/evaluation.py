@@ -314,7 +314,7 @@ def orders(experiment: Experiment, factor: float, seed: int) -> list[tuple[Match
             match = grid.match(values, seed)
             own = quick[i % len(quick)] if experiment.is_quick else 0
             deals = match.deals_for(max(1, own or round(full[i % len(full)] * factor)))
-            found.append((grid, values, Order(match, deals, bool(grid.until))))
+            found.append((grid, values, Order(match, deals, bool(grid.until), grid.deal_seconds)))
     return found
 
 
