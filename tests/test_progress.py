@@ -190,6 +190,15 @@ def test_the_next_task_goes_on_with_the_same_bar(story):
     assert all(int(share) >= 80 for _, share in shown)
 
 
+def test_a_later_task_begins_where_its_part_does(story):
+    """What came before may have had nothing to do."""
+    story = story(tells_compiled=False)
+    story.progress("first", in_seconds=True, part=(0.0, 0.8))
+    story.progress("second", part=(0.8, 1.0))
+    story.close()
+    assert re.search(r"second \S* +80 %", text_of(story))
+
+
 def test_what_was_compiled_is_told_unless_nobody_asks(story):
     story = story(tells_compiled=True)
     show = story.progress("games")

@@ -877,7 +877,7 @@ def _print_results(results: list[Any]) -> None:
             print(f"{showing.in_one_line(result.experiment.question)}\n")
         if result.summary:
             for sentence in result.summary:
-                print(f"• {showing.in_one_line(sentence)}")
+                print(_bullet(sentence))
             print()
         tables = report.tables_of(result)
         if tables and tables[0].title:
@@ -892,13 +892,23 @@ def _print_results(results: list[Any]) -> None:
             _table(table.columns, table.rows, showing.in_one_line(table.title or result.title))
             print()
         for sentence in result.findings:
-            print(f"• {showing.in_one_line(sentence)}")
+            print(_bullet(sentence))
         played = (
             "all from the store"
             if result.games_played == 0
             else f"{_duration(result.core_seconds)} of one core"
         )
         print(f"{showing.numbered(result.games, 'game')}, {played}")
+
+
+def _bullet(sentence: str) -> str:
+    """A sentence in a list; on a terminal its lines end between words."""
+    from textwrap import fill
+
+    text = f"• {showing.in_one_line(sentence)}"
+    if not sys.stdout.isatty():
+        return text
+    return fill(text, shutil.get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _answer(kind: str, results: list[Any], out: Path | None, as_json: bool) -> None:

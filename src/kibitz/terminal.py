@@ -81,7 +81,7 @@ class Story:
             self._bar = _bar(self.console, self._clock)
             self._bar.add_task(label, total=1.0, counted="", note="")
         if self._bar is not None and begin:
-            self._show_bar()
+            self._show_bar(completed=begin)
 
         def show(done: float, total: float) -> None:
             share = begin + (end - begin) * done / max(total, 1e-9)
