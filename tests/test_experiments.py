@@ -614,7 +614,15 @@ def test_a_row_asks_one_question(other):
 
 def test_deals_that_all_agree_say_nothing_of_their_spread():
     found = one(TOP + A + B + row('less = "b"'), {"a": DEALS, "b": DEALS})
-    assert (found.measured_text, found.verdict) == ("0.0 (–)", "not decided")
+    assert (found.measured_text, found.verdict_text) == ("0.0 (–)", "too few games to tell")
+    both = row('measure = "lead"')
+    ahead = scores((70, 70), (70, 70), (70, 70))  # 20 points ahead on every deal, but only three deals
+    assert one(TOP + A + both, {"a": ahead}).verdict == "too few games to tell"
+    above = one(TOP + A + row("above = 60"), {"a": ahead})
+    assert (above.verdict, above.p_value) == ("too few games to tell", None)
+    shares = row('measure = "win_rate"\nabove = {}')
+    assert one(TOP + A + shares.replace("{}", "0.9"), {"a": ahead}).verdict == "not shown"
+    assert one(TOP + A + shares.replace("{}", "0.1"), {"a": ahead}).verdict == "yes"
 
 
 @pytest.mark.parametrize("more", ["above = 0", 'less = "b"', 'measure = "gap"\nbase = "b"\nceiling = "b"'])
@@ -688,17 +696,14 @@ def test_above_is_tested_on_one_side():
     assert found.p_value == pytest.approx(stats.ttest_1samp(values, 0.5, alternative="greater").pvalue)
 
 
-def test_holm_corrects_for_the_number_of_cells():
+@pytest.mark.parametrize("key", ["", "holm = true"])
+def test_holm_corrects_for_the_number_of_cells(key):
     per_cell = [scores((p, p + 10), (p + 20, p), (p + 5, p)) for p in (50, 60, 45)]
-    text = TOP + GRID + row("above = 50", "holm = true", match="g")
-    plain = [r.p_value for r in kept(text.replace("holm = true", ""), {"g": per_cell}).rows]
-    assert plain == pytest.approx(
-        [
-            stats.ttest_1samp(v, 50, alternative="greater").pvalue
-            for v in ([55, 60, 52.5], [65, 70, 62.5], [50, 55, 47.5])
-        ]
-    )
-    second, first, third = plain
+    text = TOP + GRID + row("above = 50", key, match="g")
+    second, first, third = [
+        stats.ttest_1samp(v, 50, alternative="greater").pvalue
+        for v in ([55, 60, 52.5], [65, 70, 62.5], [50, 55, 47.5])
+    ]
     corrected = [r.p_value for r in kept(text, {"g": per_cell}).rows]
     assert corrected == pytest.approx([2 * second, 3 * first, max(2 * second, third)])
     # A cell that was not played is no test.
@@ -724,21 +729,64 @@ def test_mcnemar_compares_game_by_game():
     # Only we won: 8 + 1 games, only they: the second game of deal 4, one game each of the last two.
     assert found.p_value == pytest.approx(stats.binomtest(9, 12, 0.5).pvalue)
     assert found.verdict == "not decided"
-    clear = one(text, {"a": ours[:4], "b": theirs[:4]})
+    ours, theirs = (np.concatenate([each[:4], scores((70, 70))]) for each in (ours, theirs))
+    clear = one(text, {"a": ours, "b": theirs})
     assert clear.p_value == pytest.approx(2 / 2**8)
-    assert clear.verdict == "stronger"
-    worse = one(text, {"a": theirs[:4], "b": ours[:4]})
+    assert (clear.verdict, clear.is_corrected) == ("stronger", False)
+    worse = one(text, {"a": theirs, "b": ours})
     assert (worse.p_value, worse.verdict) == (clear.p_value, "weaker")
-
-
-def test_goals():
-    text = TOP + A + row('measure = "points"', "goal = {}")
-    for goal, says in ((71, "within the interval"), (40, "surpassed"), (110, "missed")):
-        assert one(text.replace("{}", str(goal)), {"a": DEALS}).verdict == says
 
 
 MANY = np.tile(DEALS, (100, 1, 1))
 """So many deals that intervals are narrow."""
+
+
+def test_goals():
+    text = TOP.replace("games = 8", "games = 800") + A + row('measure = "points"', "goal = {}")
+    for goal, says in ((71, "within the interval"), (40, "surpassed"), (110, "missed")):
+        assert one(text.replace("{}", str(goal)), {"a": MANY}).verdict == says
+    # Few games leave an interval that would hold many goals; one deal leaves none.
+    few = one(text.replace("{}", "71"), {"a": DEALS})
+    assert few.verdict_text.startswith("too few games to tell (it takes about ")
+    for goal in (71, 40, 110):
+        alone = one(text.replace("{}", str(goal)), {"a": DEALS[:1]})
+        assert (alone.verdict, alone.games_needed) == ("too few games to tell", 200)
+
+
+def test_leads_and_differences_of_one_table_are_corrected_for_their_number():
+    lead = row('measure = "lead"')
+    top = TOP.replace("games = 8", "games = 10")
+    points = [(62, 63), (64, 60), (66, 62), (60, 61), (64, 66)]
+    given = {"a": scores(*points), "b": DEALS}
+    each = [p + q - 120 for p, q in points]
+    p = stats.ttest_1samp(each, 0).pvalue
+    assert 0.02 < p < 0.05
+    alone = one(top + A + lead, given)
+    assert (alone.verdict, alone.is_corrected) == ("stronger", False)
+    assert alone.p_value == pytest.approx(p)
+    assert alone.verdict_text == f"stronger (p = {p:.3g})"
+    third = kept(top + A + lead + lead + lead, given).rows
+    assert [r.verdict for r in third] == ["not decided"] * 3
+    assert third[0].p_value == pytest.approx(3 * p)
+    assert third[0].verdict_text == f"not decided (p = {3 * p:.3g}, corrected)"
+    mixed = kept(top + A + B + lead + row('less = "b"') + row("goal = 50"), given).rows
+    assert [r.is_corrected for r in mixed] == [True] * 3
+    assert kept(top + A + lead + row('measure = "lead"\ntable = "other"'), given).rows[0] == alone
+
+
+@pytest.mark.parametrize(
+    ("p", "told"),
+    [
+        (0.0, "yes (p < 1e-300)"),
+        (1e-310, "yes (p < 1e-300)"),
+        (math.nan, "yes"),
+        (None, "yes"),
+        (0.02, "yes (p = 0.02)"),
+    ],
+)
+def test_p_values_are_told_as_far_as_they_are_known(p, told):
+    found = one(TOP + A + row("above = 40"), {"a": DEALS})
+    assert replace(found, verdict="yes", p_value=p).verdict_text == told
 
 
 def test_a_published_figure_is_reproduced_differs_or_needs_more_games():

@@ -9,8 +9,13 @@ from scipy import stats
 
 from kibitz.arena.statistics import Estimate, exact_binomial, mean_of_deals, wilson
 from kibitz.experiments.verdicts import (
+    ABOVE,
     DIFFERS,
+    GOAL,
+    MORE,
+    PUBLISHED,
     REPRODUCED,
+    STRONGER,
     TOO_FEW,
     Line,
     chance_of_difference,
@@ -115,6 +120,57 @@ def test_a_published_figure_has_an_error_of_its_own():
     assert word(far) == DIFFERS
     assert word(replace(far, known=wilson(96, 100))) == REPRODUCED
     assert word(replace(far, known=wilson(9600, 10_000))) == DIFFERS
+
+
+LEADS = [(0.04, STRONGER), (0.03, GOAL), (0.02, ABOVE), (0.01, PUBLISHED)]
+"""Lines that ask different things, with p-values that each would decide alone."""
+
+
+def test_all_that_is_asked_in_a_table_is_corrected_together():
+    far = Estimate(1.0, 0.01, 0.98, 1.02, 500)  # narrow; the test decides
+    lines = [Line(0.0, far, 500, is_share=False, asks=question, p_value=p) for p, question in LEADS]
+    alone = [verdicts([line])[0] for line in lines]
+    assert [each.word for each in alone] == ["stronger", "surpassed", "yes", DIFFERS]
+    assert not any(each.is_corrected for each in alone)
+    together = verdicts(lines)
+    assert [each.p_value for each in together] == pytest.approx([0.06, 0.06, 0.06, 0.04])
+    assert [each.word for each in together] == ["not decided", "within the interval", "not shown", DIFFERS]
+    assert all(each.is_corrected for each in together)
+
+
+@pytest.mark.parametrize("question", [PUBLISHED, GOAL, ABOVE, STRONGER, MORE])
+def test_without_an_interval_nothing_is_shown_whatever_is_asked(question):
+    """One deal has no interval, nor have deals that all agree; a test of their own does not help."""
+    one = Estimate(10.0, math.nan, -math.inf, math.inf, 1)
+    agreeing = mean_of_deals([10.0] * 30)
+    unknown = Estimate(10.0, math.nan, -math.inf, math.inf, 30)
+    for measured in (one, agreeing, unknown, wilson(1, 1)):
+        for p_value in (None, 0.0):
+            line = Line(0.0, measured, measured.n, False, asks=question, p_value=p_value)
+            (verdict,) = verdicts([line])
+            assert (verdict.word, verdict.p_value) == (TOO_FEW, None)
+            says_how_many = question.needs_narrow or measured.n < 2
+            assert (verdict.games_needed is not None) == says_how_many
+
+
+def test_a_line_without_an_interval_is_no_test():
+    bare = Line(0.0, Estimate(1.0, math.nan, -math.inf, math.inf, 1), 1, False, asks=STRONGER)
+    sure = Line(0.0, mean_of_deals([1.0, 2, 3, 4]), 4, False, asks=STRONGER)
+    alone, (_, beside) = verdicts([sure])[0], verdicts([bare, sure])
+    assert alone == beside
+    assert (alone.word, alone.is_corrected) == ("stronger", False)
+
+
+def test_a_goal_is_reached_only_if_the_interval_is_narrow():
+    def said(won, games, goal):
+        return verdicts([Line(goal, wilson(won, games), games, is_share=True, asks=GOAL)])[0]
+
+    assert said(3, 4, 0.6).word == TOO_FEW
+    assert said(3, 4, 0.6).games_needed > 100
+    assert said(600, 1000, 0.6).word == "within the interval"
+    assert said(600, 1000, 0.7).word == "missed"
+    assert said(600, 1000, 0.5).word == "surpassed"
+    assert said(3, 40, 0.9).word == "missed"  # far away, so few games are enough
 
 
 def test_newcombe():

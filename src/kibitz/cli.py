@@ -105,11 +105,11 @@ def _allow(files: dict[str, frozenset[str]]) -> None:
             trust.allow_file(file, recorded)
 
 
-def _story() -> Story:
+def _story(tells_compiled: bool = True) -> Story:
     """Tell on standard error what happens while one waits."""
     from kibitz import kernel, terminal
 
-    story = terminal.Story()
+    story = terminal.Story(tells_compiled)
     kernel.compile_report = story.compiling
     return story
 
@@ -712,10 +712,14 @@ def reproduce(
         return
     _must_be_writable(out)
     command = ["kibitz", "reproduce"]
-    results = _run_experiments(wanted, command, quick, scale, seed, jobs, ray, store, on_gpu=on_gpu)
+    story = _story(tells_compiled=not headlines)
+    part = (0.0, 1 - _WARMING) if headlines else (0.0, 1.0)
+    results = _run_experiments(
+        wanted, command, quick, scale, seed, jobs, ray, store, on_gpu=on_gpu, story=story, part=part
+    )
     out.write_text(report.page(results), encoding="utf-8")
     if headlines:
-        _warm([wanted[0].game], jobs)  # what is suggested below starts at once
+        _warm([wanted[0].game], jobs, story, (1 - _WARMING, 1.0))  # what is suggested below starts at once
     if as_json:
         rows = [row.to_dict() for r in results for row in r.rows]
         _document(
@@ -729,6 +733,10 @@ def reproduce(
     for command_line in experiments.next_steps(wanted[-1].game):
         print(f"  {command_line.replace('kibitz', program, 1)}")
     print(f"\nEverything else: {program} reproduce --full")
+
+
+_WARMING = 0.1
+"""The share of the time of --headlines that is for compiling what it suggests next."""
 
 
 def _list_published(wanted: list[Any], store: Path | None, as_json: bool) -> None:
@@ -785,8 +793,10 @@ def _run_experiments(
     store: Path | None,
     moves: bool = False,
     on_gpu: bool = False,
+    story: Story | None = None,
+    part: tuple[float, float] = (0.0, 1.0),
 ) -> list[Any]:
-    """Run experiments into a store, with a bar for each."""
+    """Run experiments into a store, with a bar for each, or a part of one that goes on afterwards."""
     from kibitz import experiments
     from kibitz.arena.executors import executor
 
@@ -794,7 +804,7 @@ def _run_experiments(
     wanted = [replace(e, is_quick=quick) for e in wanted]
     for e in wanted:
         experiments.planned(e, e.factor(scale, quick), seed)  # what is wrong is said before a store is made
-    story = _story()
+    story = story or _story()
     results = []
     with executor(jobs, ray, on_gpu) as workers, _open_store(store) as opened:
         for e in wanted:
@@ -804,7 +814,7 @@ def _run_experiments(
             words += ["--quick"] * quick + ([f"--scale={scale:g}"] if scale is not None else [])
             words += [f"--seed={seed}"] if seed is not None else []
             words += [f"--store={store}"] if store is not None else []
-            bar = story.progress(e.name)
+            bar = story.progress(e.name, in_seconds=True, part=part)
             factor = e.factor(scale, quick)
             old = experiments.games_of_other_code(e, opened, factor, seed)
             if old:
@@ -815,7 +825,7 @@ def _run_experiments(
             try:
                 results.append(
                     experiments.run(
-                        e, opened, workers, factor, seed, shlex.join(words), bar, keep_moves=moves
+                        e, opened, workers, factor, seed, shlex.join(words), keep_moves=moves, work=bar
                     )
                 )
             except KeyboardInterrupt:
@@ -825,7 +835,11 @@ def _run_experiments(
                     f"the rest"
                 )
                 raise typer.Exit(130) from None
-            story.close()
+            except BaseException:
+                story.close()  # the error is told where the bar was
+                raise
+            if part[1] == 1:
+                story.close()
     return results
 
 
@@ -867,7 +881,7 @@ def _print_results(results: list[Any]) -> None:
             print(f"{showing.in_one_line(result.experiment.question)}\n")
         if result.summary:
             for sentence in result.summary:
-                print(f"• {showing.in_one_line(sentence)}")
+                print(_bullet(sentence))
             print()
         tables = report.tables_of(result)
         if tables and tables[0].title:
@@ -882,13 +896,23 @@ def _print_results(results: list[Any]) -> None:
             _table(table.columns, table.rows, showing.in_one_line(table.title or result.title))
             print()
         for sentence in result.findings:
-            print(f"• {showing.in_one_line(sentence)}")
+            print(_bullet(sentence))
         played = (
             "all from the store"
             if result.games_played == 0
             else f"{_duration(result.core_seconds)} of one core"
         )
         print(f"{showing.numbered(result.games, 'game')}, {played}")
+
+
+def _bullet(sentence: str) -> str:
+    """A sentence in a list; on a terminal its lines end between words."""
+    from textwrap import fill
+
+    text = f"• {showing.in_one_line(sentence)}"
+    if not sys.stdout.isatty():
+        return text
+    return fill(text, shutil.get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _answer(kind: str, results: list[Any], out: Path | None, as_json: bool) -> None:
@@ -1443,15 +1467,21 @@ def _import_code(file: Path, trusted: bool) -> int:
     return found.unpack()
 
 
-def _warm(names: list[str], jobs: int | None = None) -> None:
-    """Compile what some games need, or all games, with a bar."""
+def _warm(
+    names: list[str],
+    jobs: int | None = None,
+    story: Story | None = None,
+    part: tuple[float, float] = (0.0, 1.0),
+) -> None:
+    """Compile what some games need, or all games, with a bar, or a part of one."""
     from kibitz import games as registry
     from kibitz import trust, warming
 
     trust.allow(*names)
-    story = _story()
+    story = story or _story()
     try:
-        warming.warm(names or list(registry.known()), story.progress("compiling ahead"), jobs)
+        bar = story.progress("compiling ahead", part=part)
+        warming.warm(names or list(registry.known()), bar, jobs)
     finally:
         story.close()
 

@@ -27,63 +27,174 @@ HELP = """\
 class Story:
     """What happens while one waits: compilation and progress, on standard error.
 
-    On a terminal a live line; elsewhere one line every half minute, so that logs stay short.
+    On a terminal a live line with the time left; elsewhere a line now and then, so that logs stay short.
+    What has been compiled is told, unless `tells_compiled` is false.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tells_compiled: bool = True) -> None:
         from rich.console import Console
 
         self.console = Console(file=showing.as_it_was(sys.stderr), highlight=False)
+        self._tells_compiled = tells_compiled
         self._live: Any = None
+        """A bar, or where there is none, what is being compiled."""
+        self._bar: Any = None
+        self._label, self._note = "", ""
+        self._clock = Clock()
         self._spoke = time.monotonic()
 
     def compiling(self, what: str, functions: int, seconds: float, done: bool) -> None:
         """Tell that code is being compiled; the kernel's `compile_report`."""
-        if done:
-            self.close()
+        text = f"compiling {what}, once: {functions} functions, {seconds:.0f} s"
+        self._note = "" if done else f"compiling {what}"
+        if done and self._tells_compiled:
+            if self._bar is None:
+                self.close()
             self.console.print(f"[dim]compiled {what} in {seconds:.1f} s[/]")
-        elif self.console.is_terminal:
-            text = f"compiling {what}, once: {functions} functions, {seconds:.0f} s"
+        elif not self.console.is_terminal:
+            if functions == 1 and not done and self._tells_compiled:
+                self.console.print(f"compiling {what}, once …")
+            self._print_now_and_then()
+        elif self._bar is None and not done:
             if self._live is None:
                 self._live = self.console.status(text)
                 self._live.start()
             else:
                 self._live.update(text)
-        elif functions == 1:
-            self.console.print(f"compiling {what}, once …")
+        if self._bar is not None:
+            self._show_bar()
 
-    def progress(self, label: str) -> Callable[[int, int], None]:
-        """A function that shows how many of how many are done."""
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+    def progress(
+        self, label: str, in_seconds: bool = False, part: tuple[float, float] = (0.0, 1.0)
+    ) -> Callable[[float, float], None]:
+        """A function that shows how much of how much is done.
 
-        self.close()
-        columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=self.console, transient=True)
-        task = bar.add_task(label, total=None)
+        `in_seconds`: work is counted in seconds, so the time left is known from the start. `part`: of a bar
+        that several tasks share, where this one begins and ends; the next one goes on with the same bar.
+        """
+        begin, end = part
+        if begin == 0:
+            self.close()
+            self._clock = Clock()
+        self._label = label
+        if self._bar is None and self.console.is_terminal:
+            self._bar = _bar(self.console, self._clock)
+            self._bar.add_task(label, total=1.0, counted="", note="")
+        if self._bar is not None and begin:
+            self._show_bar(completed=begin)
 
-        def show(done: int, total: int) -> None:
-            if not self.console.is_terminal:
-                if time.monotonic() - self._spoke > 30:
-                    self._spoke = time.monotonic()
-                    self.console.print(f"{label}: {done} of {total}")
-                return
-            if self._live is None:
-                self._live = bar
-                bar.start()
-            bar.update(task, completed=done, total=total)
+        def show(done: float, total: float) -> None:
+            share = begin + (end - begin) * done / max(total, 1e-9)
+            self._clock.reached(share, total / (end - begin) if in_seconds else None)
+            counted = "" if in_seconds or part != (0.0, 1.0) else f"{done:,} of {total:,}"
+            if self._bar is not None:
+                self._show_bar(completed=share, counted=counted)
+            else:
+                self._print_now_and_then()
 
         return show
 
-    def close(self) -> None:
+    def _show_bar(self, **fields: Any) -> None:
+        """The bar as it is now; it begins with the first thing to show."""
+        task = self._bar.task_ids[0]
+        self._bar.update(task, description=self._label, note=self._note, **fields)
+        if self._live is not self._bar:
+            self._stop_live()
+            self._live = self._bar
+            self._bar.start()
+
+    def _print_now_and_then(self) -> None:
+        """Where no bar can be: a line after ten seconds, and rarer the longer it takes."""
+        now = time.monotonic()
+        if self._label and now - self._spoke > min(300, max(10, self._clock.elapsed / 10)):
+            self._spoke = now
+            told = [f"{100 * self._clock.share:.0f} %", self._clock.left(), self._note]
+            self.console.print(f"{self._label}: {', '.join(filter(None, told))}")
+
+    def _stop_live(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+    def close(self) -> None:
+        """Take away whatever is shown."""
+        self._stop_live()
+        self._bar, self._label, self._note = None, "", ""
+
+
+class Clock:
+    """The time left, from the share that is done."""
+
+    _TRUST = 20.0
+    """Seconds that a forecast weighs as much as: what is compiled first says little about the rest."""
+
+    def __init__(self, now: Callable[[], float] | None = None) -> None:
+        self._now = now or time.monotonic
+        self._began = self._now()
+        self._first: float | None = None
+        self._forecast: float | None = None
+        self.share = 0.0
+
+    def reached(self, share: float, forecast: float | None = None) -> None:
+        """So much is done, and the whole is said to take so many seconds; if nothing is said, as before."""
+        self._first = share if self._first is None else self._first
+        self.share = max(share, self.share)
+        self._forecast = forecast or self._forecast
+
+    @property
+    def elapsed(self) -> float:
+        return self._now() - self._began
+
+    def left(self) -> str:
+        """The time left in words, if anything is known of it."""
+        done = self.share - (self._first or 0.0)
+        trust = self._TRUST if self._forecast else 0.0
+        if trust:
+            done += trust / (self._forecast or 1.0)
+        if done <= 0 or self.share >= 1:
+            return ""
+        return f"{about((1 - self.share) * (self.elapsed + trust) / done)} left"
+
+
+def about(seconds: float) -> str:
+    """A time as one says it who does not know it well.
+
+    >>> [about(seconds) for seconds in (3, 47, 100, 800, 10_000)]
+    ['a few seconds', 'about 50 s', 'about 2 min', 'about 13 min', 'about 2 h 47 min']
+    """
+    minutes = round(seconds / 60)
+    if seconds < 8:
+        return "a few seconds"
+    if seconds < 95:
+        return f"about {10 * max(1, round(seconds / 10))} s"
+    return f"about {minutes} min" if minutes < 90 else f"about {minutes // 60} h {minutes % 60:02} min"
+
+
+def _bar(console: Any, clock: Clock) -> Any:
+    """A bar with the time left, and at its end what is being compiled."""
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        """Reckoned anew whenever it is drawn."""
+
+        def render(self, _task: Any) -> Text:
+            return Text(clock.left())
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(24),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[counted]}"),
+        TimeLeft(),
+        TextColumn(
+            "[dim]{task.fields[note]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        ),
+        console=console,
+        transient=True,
+        expand=True,
+    )
 
 
 def play(

@@ -17,7 +17,7 @@ from kibitz.position import deal
 _FEW = 20
 """Iterations: machine code is the same for any number of them."""
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[float, float], None]
 
 
 def agents_of(game: str) -> list[str]:

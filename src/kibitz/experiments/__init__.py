@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kibitz import __version__, specs, trust
 from kibitz.arena.executors import Executor
-from kibitz.arena.laboratory import Laboratory, Order, Progress, probe, stops_at
+from kibitz.arena.laboratory import Laboratory, Order, Progress, Work, probe, stops_at
 from kibitz.arena.store import Store
 from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
@@ -61,8 +61,9 @@ def run(
     command: str = "",
     progress: Progress | None = None,
     keep_moves: bool = False,
+    work: Work | None = None,
 ) -> Result:
-    """Play what is missing, and evaluate all.
+    """Play what is missing, and evaluate all. Progress can be told in games, or as work.
 
     What was asked is noted in the store before the first game, so a report shows interrupted work too.
     """
@@ -72,7 +73,7 @@ def run(
     how = Run(factor, seed, command, versions(), numbers, experiment.folder, experiment.is_quick)
     store.write_experiment(experiment.name, experiment.text, how.to_dict())
     before = _games_kept(wanted, numbers, store)
-    Laboratory(store, executor, keep_moves).run(wanted, progress)
+    Laboratory(store, executor, keep_moves).run(wanted, progress, work)
     result = evaluate(experiment, how, store)
     return replace(result, games_played=_games_kept(wanted, numbers, store) - before)
 

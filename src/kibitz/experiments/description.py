@@ -101,6 +101,8 @@ class MatchGrid:
     """`decided`: end when it is known whether the first agent makes more points than the others."""
     judged: bool = False
     """`true`: nothing is played; the one agent makes the first decision of a deal, judged by a solver."""
+    deal_seconds: float = 0.0
+    """Roughly what one core needs for a deal, for the time left that is shown before it is measured."""
 
     @property
     def size(self) -> int:
@@ -173,7 +175,7 @@ class RowPlan:
     test: str = ""
     """Of a difference (`less`), two-sided: `mcnemar` (wins, game by game) or `paired` (Student, by deal)."""
     holm: bool = False
-    """Correct the p-values for the number of cells."""
+    """No longer needed: the lines of one table are always corrected for their number."""
     pooled: bool = False
     """One line for the whole grid: the mean of all its cells, deal by deal."""
     cause: str = ""
@@ -610,6 +612,8 @@ def _check_grid(grid: MatchGrid, seed: int, where: str) -> None:
                 raise ParseError(f"{where}: {key} = {told(games)} cannot be used; give whole numbers")
             _check_games(games, key, where, least)
         _check_cells(given, key, grid, where)
+    if grid.deal_seconds and not 1e-9 <= grid.deal_seconds <= 1e9:
+        raise ParseError(f"{where}: deal_seconds = {told(grid.deal_seconds)} is no time that a deal takes")
     if grid.until not in ("", "decided"):
         raise ParseError(f'{where}: until = {quoted(grid.until)} cannot be used; write until = "decided"')
     if grid.until and grid.judged:

@@ -39,7 +39,21 @@ from kibitz.experiments.description import (
     is_share,
     pairings,
 )
-from kibitz.experiments.verdicts import DIFFERS, EXACT, NOT_MEASURED, REPRODUCED, TOO_FEW, Line, verdicts
+from kibitz.experiments.verdicts import (
+    ABOVE,
+    DIFFERS,
+    EXACT,
+    GOAL,
+    MORE,
+    NOT_MEASURED,
+    PUBLISHED,
+    REPRODUCED,
+    STRONGER,
+    TOO_FEW,
+    Line,
+    Question,
+    verdicts,
+)
 
 _LARGEST_FACTOR = 1e12
 UNKNOWN = Estimate(math.nan, math.nan, -math.inf, math.inf, 0)
@@ -103,16 +117,15 @@ class Row:
     digits: int = 1
     unit: str = ""
     p_value: float | None = None
+    """Corrected for the number of lines that are tested in its table."""
     name: str = ""
     table: str = ""
     games_needed: int | None = None
     """How many games would tell, if there are too few."""
     is_corrected: bool = False
-    """Whether the p-value is corrected for the number of tests."""
+    """Whether other lines of its table are tested too."""
     all_leaves: int | None = None
     """Of a line that is computed: how many leaves there are."""
-    error: Estimate | None = None
-    """The published figure with an interval of its own, if the number of games behind it is known."""
 
     @property
     def published_text(self) -> str:
@@ -146,7 +159,7 @@ class Row:
     def verdict_text(self) -> str:
         if self.games_needed is not None:
             return f"{self.verdict} (it takes about {self.games_needed:,})"
-        if self.p_value is None:
+        if self.p_value is None or math.isnan(self.p_value):
             return self.verdict
         p = f"p = {self.p_value:.3g}" if self.p_value >= _SMALLEST_P else f"p < {_SMALLEST_P:.0e}"
         return f"{self.verdict} ({p}{', corrected' if self.is_corrected else ''})"
@@ -301,7 +314,7 @@ def orders(experiment: Experiment, factor: float, seed: int) -> list[tuple[Match
             match = grid.match(values, seed)
             own = quick[i % len(quick)] if experiment.is_quick else 0
             deals = match.deals_for(max(1, own or round(full[i % len(full)] * factor)))
-            found.append((grid, values, Order(match, deals, bool(grid.until))))
+            found.append((grid, values, Order(match, deals, bool(grid.until), grid.deal_seconds)))
     return found
 
 
@@ -338,7 +351,7 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
             Cell(values, order, deals, scores[:deals], cost, counts, experiment.confidence)
         )
     made = [_rows(experiment, plan, cells) for plan in experiment.rows]
-    rows = _compared([row for group in made for row in group], experiment.confidence)
+    rows = _judged([row for group in made for row in group], experiment.confidence)
     findings, begin = [], 0
     for plan, group in zip(experiment.rows, made, strict=True):
         begin, own = begin + len(group), rows[begin : begin + len(group)]
@@ -384,43 +397,73 @@ def evaluate(experiment: Experiment, run: Run, store: Store) -> Result:
 # --- rows ------------------------------------------------------------------------------------------
 
 
-def _rows(experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]) -> list[Row]:
-    """One row for every cell of a grid."""
+def _rows(
+    experiment: Experiment, plan: RowPlan, cells: dict[str, list[Cell]]
+) -> list[tuple[Row, Line | None]]:
+    """One row for every cell of a grid, and what is asked of it, if anything can be."""
     group = cells[plan.match][:1] if plan.pooled else cells[plan.match]
     published = flat(plan.published) if plan.published is not None else [None]
-    measured = [_measure(plan, i, cells) for i in range(len(group))]
-    p_values = [_p_value(plan, i, cells) for i in range(len(group))]
-    if plan.holm:
-        p_values = [
-            None if p is None else float(q)
-            for p, q in zip(
-                p_values, statistics.holm([math.nan if p is None else p for p in p_values]), strict=True
-            )
-        ]
     per_cent = is_share(plan.measure)
-    rows = []
+    found: list[tuple[Row, Line | None]] = []
     for i, cell in enumerate(group):
-        known = published[i % len(published)]
-        estimate, p_value = measured[i], p_values[i]
-        rows.append(
-            Row(
-                experiment.name,
-                fill(plan.cell, {} if plan.pooled else cell.values) or _label(plan, cell, cells),
-                known,
-                estimate,
-                int(cell.tally.played[: estimate.n if is_count(plan.measure) else None, plan.agent].sum()),
-                _verdict(plan, estimate, p_value, cell) if _is_run(plan, i, cells) else NOT_MEASURED,
-                100.0 if per_cent else 1.0,
-                plan.digits if plan.digits is not None else 1 if per_cent or _is_coarse(cell) else 3,
-                " %" if per_cent else "",
-                p_value,
-                plan.name,
-                plan.table,
-                is_corrected=plan.holm,
-                error=None if known is None else _own_error(plan, known, estimate, cell),
-            )
+        known, estimate = published[i % len(published)], _measure(plan, i, cells)
+        is_run = _is_run(plan, i, cells)
+        row = Row(
+            experiment.name,
+            fill(plan.cell, {} if plan.pooled else cell.values) or _label(plan, cell, cells),
+            known,
+            estimate,
+            int(cell.tally.played[: estimate.n if is_count(plan.measure) else None, plan.agent].sum()),
+            "–" if is_run else NOT_MEASURED,
+            100.0 if per_cent else 1.0,
+            plan.digits if plan.digits is not None else 1 if per_cent or _is_coarse(cell) else 3,
+            " %" if per_cent else "",
+            name=plan.name,
+            table=plan.table,
         )
-    return rows
+        # Without a decided game there is no share of decided games, and nothing can be asked.
+        asked = _asked(plan, known, cell) if is_run and (estimate.n or known is not None) else None
+        if asked is None:
+            found.append((row, None))
+            continue
+        question, against = asked
+        error = None if known is None else _own_error(plan, known, estimate, cell)
+        p_value = _p_value(plan, question, against, i, cells)
+        found.append((row, Line(against, estimate, row.n, per_cent, error, question, p_value)))
+    return found
+
+
+def _asked(plan: RowPlan, published: float | None, cell: Cell) -> tuple[Question, float] | None:
+    """What is asked of a row, and the figure that it is held against."""
+    if published is not None:
+        return PUBLISHED, published
+    if plan.goal is not None:
+        return GOAL, plan.goal
+    if plan.above is not None and not plan.test:
+        return ABOVE, plan.above
+    if plan.less or plan.measure == "lead":
+        return MORE if cell.match.judged else STRONGER, 0.0
+    return None
+
+
+def _judged(asked: list[tuple[Row, Line | None]], confidence: float) -> list[Row]:
+    """The rows with their verdicts, table by table: all that is tested in a table is one family."""
+    found = [row for row, _ in asked]
+    for table in {row.table for row in found}:
+        lines = {place: line for place, (row, line) in enumerate(asked) if line and row.table == table}
+        for (place, line), judged in zip(
+            lines.items(), verdicts(list(lines.values()), confidence), strict=True
+        ):
+            # Beside a published figure the interval says it all, unless the row has a test of its own.
+            is_told = line.asks is not PUBLISHED or line.p_value is not None
+            found[place] = replace(
+                found[place],
+                verdict=judged.word,
+                games_needed=judged.games_needed,
+                p_value=judged.p_value if is_told else None,
+                is_corrected=is_told and judged.is_corrected,
+            )
+    return found
 
 
 def _computed(experiment: Experiment, plan: ComputedPlan) -> Row:
@@ -521,27 +564,35 @@ def _per_deal(plan: RowPlan, group: Sequence[Cell], i: int) -> NDArray[np.float6
     return found
 
 
-def _p_value(plan: RowPlan, i: int, cells: dict[str, list[Cell]]) -> float | None:
+def _p_value(
+    plan: RowPlan, question: Question, against: float, i: int, cells: dict[str, list[Cell]]
+) -> float | None:
+    """The p-value of a test of its own; None: the interval decides."""
     cell = cells[plan.match][i]
-    if not _is_run(plan, i, cells):
-        return None
-    if plan.test == "mcnemar":
+    is_closed_form = plan.interval in ("wilson", "exact")
+    if question is PUBLISHED:
+        if not (plan.published_games and is_closed_form):
+            return None
+        return statistics.two_shares(
+            *_counts(plan, cell), against * plan.published_games, plan.published_games
+        )
+    if question is ABOVE:
+        if is_closed_form:
+            return statistics.share_above(*_counts(plan, cell), against)
+        if plan.less or plan.pooled:
+            values = _difference(plan, i, cells)
+        else:
+            values = cell.tally.as_mean(plan.measure, plan.agent)
+        if len(values) and np.ptp(values) == 0:  # Student knows no spread; the interval of a share may
+            return None if values[0] > against else 1.0
+        return statistics.mean_above(values, against)
+    if question in (STRONGER, MORE) and plan.test == "mcnemar":
         other = _other(plan.less, i, cells)
         ours, theirs = _together(*(wins_of(c.match, c.scores, plan.agent) for c in (cell, other)))
         return statistics.mcnemar(ours.ravel() > 0, theirs.ravel() > 0).p_value
-    if plan.test == "paired":
+    if question in (STRONGER, MORE) and plan.test == "paired":
         return statistics.mean_differs(_difference(plan, i, cells))
-    if plan.published is not None and plan.published_games and plan.interval in ("wilson", "exact"):
-        known = flat(plan.published)
-        share = known[i % len(known)]
-        return statistics.two_shares(*_counts(plan, cell), share * plan.published_games, plan.published_games)
-    if plan.above is None:
-        return None
-    if plan.interval in ("wilson", "exact"):
-        return statistics.share_above(*_counts(plan, cell), plan.above)
-    if plan.less or plan.pooled:
-        return statistics.mean_above(_difference(plan, i, cells), plan.above)
-    return statistics.mean_above(cell.tally.as_mean(plan.measure, plan.agent), plan.above)
+    return None
 
 
 def wins_of(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
@@ -550,46 +601,6 @@ def wins_of(match: Match, scores: NDArray[np.float64], agent: int) -> NDArray[np
     mine = [[seat for seat in range(match.seats) if seats[seat] == agent] for seats in match.places]
     best = [scores[:, s, mine[s]].max(axis=1) - scores[:, s, rivals[s]].max(axis=1) for s in range(len(mine))]
     return (np.stack(best, axis=1) > 0).astype(float)
-
-
-def _verdict(plan: RowPlan, measured: Estimate, p_value: float | None, cell: Cell) -> str:
-    """What the interval, or the test, says about a question; published figures are compared later."""
-    if not measured.n:
-        return "–"  # no game was decided
-    if plan.goal is not None:
-        low, high = measured.ci
-        return (
-            "within the interval"
-            if low <= plan.goal <= high
-            else "missed"
-            if high < plan.goal
-            else "surpassed"
-        )
-    if plan.test and p_value is not None:
-        is_clear = p_value < 1 - cell.confidence
-        more, less = ("more", "less") if cell.match.judged else ("stronger", "weaker")
-        return "not decided" if not is_clear else more if measured.mean > 0 else less
-    if p_value is not None:
-        return "yes" if p_value < 1 - cell.confidence else "not shown"
-    if plan.less and cell.match.judged:
-        return "more" if measured.low > 0 else "less" if measured.high < 0 else "not decided"
-    if plan.less or plan.measure == "lead":
-        return "stronger" if measured.low > 0 else "weaker" if measured.high < 0 else "not decided"
-    return "–"
-
-
-def _compared(rows: list[Row], confidence: float) -> list[Row]:
-    """The rows with a verdict about every published figure, table by table."""
-    found = list(rows)
-    for table in {row.table for row in rows}:
-        lines = {
-            place: Line(row.published, row.measured, row.n, row.scale == 100.0, row.error)
-            for place, row in enumerate(rows)
-            if row.table == table and row.published is not None and row.verdict != NOT_MEASURED
-        }
-        for place, judged in zip(lines, verdicts(list(lines.values()), confidence), strict=True):
-            found[place] = replace(rows[place], verdict=judged.word, games_needed=judged.games_needed)
-    return found
 
 
 def _own_error(plan: RowPlan, published: float, measured: Estimate, cell: Cell) -> Estimate | None:
