@@ -11,8 +11,8 @@ LAYERS = [
     {"sources"},
     {"deadline", "reading", "showing", "cache", "ending", "compiling"},
     {"specs", "kernel", "cards"},
-    {"rng", "trust"},
-    {"bits"},
+    {"rng", "trust", "archive"},
+    {"bits", "precompiled"},
     {"gpu"},
     {"protocol"},
     {"belief"},
@@ -35,7 +35,8 @@ LAYERS = [
 ]
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # `@game` completes a class with the protocol's defaults, whose default moves draw random numbers.
-ALLOWED = {("kernel", "protocol")}
+# Code that came with the package is looked for where code is loaded.
+ALLOWED = {("kernel", "protocol"), ("kernel", "precompiled")}
 
 
 def room_of(module: str) -> str:
