@@ -522,8 +522,8 @@ BAD = {
         "no store",
     ),
     "a short text": (lambda path: path.write_text("hello"), InputError, "no store"),
-    "noise": (noise, InputError, "no store of Kibitz, or damaged"),
-    "another program's": (foreign, InputError, "no store of Kibitz; nothing was changed"),
+    "noise": (noise, InputError, "not a Kibitz store, or is damaged"),
+    "another program's": (foreign, InputError, "not a Kibitz store; nothing was changed"),
     "another program's with a version": (
         lambda path: foreign(path, "CREATE TABLE t (x); PRAGMA user_version = 1"),
         InputError,
@@ -532,7 +532,7 @@ BAD = {
     "another program's with a log": (
         lambda path: foreign(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (x)"),
         InputError,
-        "no store of Kibitz; nothing was changed",
+        "not a Kibitz store; nothing was changed",
     ),
     "a newer Kibitz's": (newer, InputError, "newer Kibitz .* update Kibitz"),
 }

@@ -89,7 +89,7 @@ class Archive(NamedTuple):
             if folder is None:
                 raise KibitzError(f"nothing can be kept in {cache.root()}")
             if content is None:
-                raise Mismatch(f"{name} in the archive is damaged; export it anew")
+                raise Mismatch(f"{name} in the archive is damaged; export it again")
             if not (folder / file).exists():
                 cache.write(folder / file, content)
                 added += 1

@@ -50,7 +50,7 @@ class Pimc(Searcher):
     iterations: int = option(100, "deals that are solved for one decision", least=1, most=10**6)
     objective: float | str = option(
         "points",
-        "what to strive for: points (tricks, or the score, as the game counts), or contract: to make or to "
+        "what to maximize: points (tricks, or the score, as the game counts), or contract: to make or to "
         "beat it, then tricks",
         choices=("points", "contract"),
     )
