@@ -543,7 +543,7 @@ def test_the_other_agent_has_the_rest():
     for measure, rest in (("points", 120), ("score", 1), ("lead", 0)):
         found = one(TOP + A + row(f'measure = "{measure}"\nagent = 1'), {"a": DEALS})
         assert found.measured.mean == pytest.approx(rest - VALUES[measure])
-    assert found.cell == "random against rule-based: points per game more than the others"
+    assert found.cell == "random against rule-based: points per game ahead of the others"
 
 
 @pytest.mark.parametrize(
@@ -1274,7 +1274,7 @@ def test_every_kind_of_figure_shows_its_cells():
     curve, lines, bars, heat, intervals, distribution = (svg_texts(svg) for _, svg in result.figures)
     assert {"n", "points per game"} <= set(curve)
     assert {"m = 3", "m = 4"} <= set(lines)
-    assert {"random", "rule-based", "games won, a draw as half of one, %"} <= set(bars)
+    assert {"random", "rule-based", "games won, counting a draw as half, %"} <= set(bars)
     assert {"n", "m", "51.00", "62.00", "73.00"} <= set(heat)
     assert "points, all of them" in intervals
     assert any("flat:3 against random" in t for t in intervals)
@@ -1688,7 +1688,7 @@ def test_several_measures_in_one_figure(kind):
     rows += row('measure = "win_rate"', "agent = 1", "published = 0.9", match="g")
     ((caption, svg),) = kept(TOP + GRID + rows + figure(kind, lines), {"g": [DEALS] * 3}).figures
     assert caption == ""
-    for said in ("games won", "points, of those of all sides together", "%"):
+    for said in ("games won", "points, as a share of all sides' together", "%"):
         assert f">{said}</text>" in svg
     assert ("published" in svg) == (kind == "curve")
 

@@ -547,7 +547,7 @@ def test_a_worker_with_other_code_refuses():
 
 EDITS = {
     "nothing": ("", "", True),
-    "a comment": ("  # where a card can be, beside in the hand of seat 0 or 1", "  # cards", True),
+    "a comment": ("  # where a card can be, besides the hand of seat 0 or 1", "  # cards", True),
     "a docstring": ('"""High Card: two seats', '"""A game: two seats', True),
     "a new docstring": (
         "    def mover(game, state):\n",

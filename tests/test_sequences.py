@@ -142,7 +142,7 @@ def test_what_cannot_be_told_is_refused(tmp_path):
         ('{"game": "briskola", "moves": [], "seed": "x", "deal": 0}', "not a record of"),
         ('{"game": "briskola", "moves": [], "chance": ["x"]}', "not a record of"),
         ("3", "not a record of"),
-        ('{"game": "briskola", "moves": [], "chance": []}', "not told how"),
+        ('{"game": "briskola", "moves": [], "chance": []}', "whose outcome is not given"),
         ('{"game": "openspiel:chess", "moves": [], "seed": 0, "deal": 0}', "records are not converted"),
         ("[]", "holds no game"),
         ('{"game": "briskola", "moves": [], "seed": 1e999, "deal": 0}', "'1e999' is not a number"),

@@ -364,7 +364,7 @@ def test_a_store_that_may_not_be_written_is_named(path, monkeypatch):
         return db
 
     monkeypatch.setattr(Store, "_connect", only_reading)
-    with pytest.raises(Unwritable, match=r"results.db cannot be written: no permission .* is kept"):
+    with pytest.raises(Unwritable, match=r"results.db cannot be written: no permission .* are kept"):
         kibitz.match("briskola", MATCH.agents, 20, store=path)
     assert read(path, "SELECT * FROM batch") == before
 
@@ -519,9 +519,9 @@ BAD = {
     "a text": (
         lambda path: path.write_text("no database, but long enough\n" * 99),
         InputError,
-        "no store",
+        "not a Kibitz store",
     ),
-    "a short text": (lambda path: path.write_text("hello"), InputError, "no store"),
+    "a short text": (lambda path: path.write_text("hello"), InputError, "not a Kibitz store"),
     "noise": (noise, InputError, "not a Kibitz store, or is damaged"),
     "another program's": (foreign, InputError, "not a Kibitz store; nothing was changed"),
     "another program's with a version": (

@@ -232,7 +232,7 @@ def _read_one(content: Any, allow: trust.Allow | None) -> Board | Played:
         while table.is_chance:
             word = next(streams, None)
             if word is None:
-                raise InputError("the game ends where chance decides, and it is not told how")
+                raise InputError("the game ends before a chance event whose outcome is not given")
             used.append(word)
             table.deal(word)
         if move is not None:
@@ -346,7 +346,7 @@ def _kibitz_line(played: Played) -> str:
             if table.encoding.moves(table.state.array)[number] != move:
                 raise InputError(
                     f"{table.rules.move_text(move)} shares its number with other plays of the same ranks, so "
-                    f"that this game cannot be told by numbers"
+                    f"that this game cannot be written as numbers"
                 )
             actions.append(number)
             table.state.play(move)
@@ -367,7 +367,7 @@ _TWIN = BridgePlay(cast(Any, Bridge)())
 def _bridge_line(board: Board) -> str:
     """Deal, auction and play; OpenSpiel's players are the seats from north on."""
     if not all(board.hands) or board.cards != FULL:
-        raise InputError(f"board {board.number or ''} is not told whole; OpenSpiel's bridge deals 52 cards")
+        raise InputError(f"board {board.number or ''} is not complete; OpenSpiel's bridge deals 52 cards")
     dealer, calls = board.dealer, board.auction
     if not calls and board.level:
         dealer = board.declarer if dealer is None else dealer

@@ -157,7 +157,7 @@ SETTINGS: dict[str, Setting] = {
     "castelein-random": Setting(
         "kibitz.agents.castelein:CasteleinRandom",
         {},
-        "Castelein 2017: any legal play of Tichu, cards told apart",
+        "Castelein 2017: any legal play of Tichu, all cards distinct",
     ),
     "castelein-mc": Setting(
         "kibitz.agents.castelein:CasteleinMC",
@@ -193,7 +193,7 @@ SETTINGS: dict[str, Setting] = {
         "OpenSpiel's information-set MCTS (extra openspiel); quick in its own games, oh_hell and bridge",
     ),
     "expert": Setting(
-        TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` tells; options change it"
+        TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` shows; options change it"
     ),
 }
 

@@ -100,7 +100,7 @@ class Pimc(Searcher):
                     break  # such deals are too rare to look for more
                 raise InputError(
                     f"no deal was found that agrees with the cards seen and with the auction "
-                    f"({promises_text(view.record)}); widen what it has told"
+                    f"({promises_text(view.record)}); widen the ranges"
                 )
             solved = []
             for values in dds.card_values(list(worlds[kept].view(np.recarray)), asker):

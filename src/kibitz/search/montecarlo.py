@@ -534,7 +534,7 @@ class TreeSearch(Searcher):
     prune: bool = option(False, "consider only moves that the game calls promising")
     infosets: str = option(
         "moves",
-        "what tells positions in the tree apart: the moves played, or all that the seat has seen "
+        "what distinguishes positions in the tree: the moves played, or all that the seat has seen "
         "(full: drawn cards too)",
         choices=("moves", "full"),
     )

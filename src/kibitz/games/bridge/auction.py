@@ -71,7 +71,7 @@ def promise(record: Any, text: str) -> None:
                 record["lengths"][seat][STRAINS.index(what)] = _limits(what, limits)
         if sum(record["lengths"][seat][:, 0]) > 13 or sum(record["lengths"][seat][:, 1]) < 13:
             raise ParseError(
-                f"no hand of 13 cards has the lengths told of {SEATS[seat]}: {quoted(part.strip())}"
+                f"no hand of 13 cards has the lengths given for {SEATS[seat]}: {quoted(part.strip())}"
             )
 
 
