@@ -45,36 +45,36 @@ def pages() -> dict[Path, str]:
 CLI_HEAD = """\
 # The command line
 
-Every verb answers on standard output. What happens while one waits (compilation, progress) goes to
+Every command prints its result on standard output. Progress and messages about compilation go to
 standard error. `--json` prints one JSON document instead of the table, with the fields `schema` and
 `kibitz` (the version) first. `kibitz` and `python -m kibitz` are the same.
 
 | exit code | meaning |
 |----------:|---------|
-| 0 | done |
-| 1 | done, and the answer is no: a check broke |
-| 2 | usage: an unknown name, an option or a number that makes no sense |
-| 3 | bad input: an illegal move, a text that is no card, a game that breaks the protocol |
+| 0 | success |
+| 1 | success, but the answer is no: a check failed |
+| 2 | usage error: an unknown name, or an option or number that makes no sense |
+| 3 | bad input: an illegal move, a text that is not a card, a game that breaks the protocol |
 | 4 | an optional library is missing |
-| 130 | interrupted; what was finished is in the store, and `match` prints it |
+| 130 | interrupted; finished games are in the store, and `match` prints their table |
 
-A second Ctrl-C or SIGTERM ends the program within two seconds, whatever it is doing; what was finished is
+A second Ctrl-C or SIGTERM ends the program within two seconds, whatever it is doing; finished games are
 still in the store.
 
 An error is one line on standard error that says what was given, what is wrong and what would be
-right. With `--json` it is one JSON object there, of schema `kibitz.error/1`. A misspelt option is told
-in some lines about the usage.
+right. With `--json` it is one JSON object there, of schema `kibitz.error/1`. A misspelt option prints
+a few lines about the usage.
 
 Compiled code is kept in the user's cache folder, results of experiments in the user's data folder. The
-environment variables `KIBITZ_CACHE_DIR` and `KIBITZ_DATA_DIR` name others. The folder of compiled code must
-belong to you, and nobody else may be able to change it; otherwise Kibitz says so, takes no code from it and
-compiles in every process. (On Windows this is not checked.) Each file is compared with a digest before it is
-loaded, and compiled again if it does not agree.
+environment variables `KIBITZ_CACHE_DIR` and `KIBITZ_DATA_DIR` name other folders. The folder of compiled
+code must belong to you, and nobody else may be able to change it; otherwise Kibitz says so, takes no code
+from it and compiles in every process. (On Windows this is not checked.) Each file is compared with a digest
+before it is loaded, and its code is compiled again if they differ.
 """
 
 
 def cli_page() -> str:
-    """The help texts of all verbs."""
+    """The help texts of all commands."""
     import typer
 
     from kibitz.cli import app
@@ -120,7 +120,7 @@ without a name is the number of iterations for one decision. The string is the s
 (`kibitz.make_agent`, `kibitz.match`, `kibitz.advise`), on the command line and in JSON documents.
 
 `kibitz agents` prints this table, `kibitz agents NAME` the options of one agent. What the settings
-mean, and what the literature calls them, is told in [How Kibitz works](../how-it-works.md).
+mean, and what the literature calls them: see [How Kibitz works](../how-it-works.md).
 
 | agent | what it does | settings that make it |
 |-------|--------------|-----------------------|
@@ -130,7 +130,7 @@ AGENTS_NOTES = """
 `random` and `rule-based` take no options. `rule-based` needs a game with the method
 `sensible_move`; `possible` and `karamatic-mcts` need the methods `possible` and `grant` where the
 game hides something (see [the protocol](protocol.md)). An agent that cannot play a game says what
-it misses.
+is missing.
 
 The agents `snelleman-…` and `boerenbridge` play [DiminishingBridge](../games/diminishing_bridge.md)
 only. Three of them do not search and take one option, `as_run` (true or false), which matters to
@@ -140,11 +140,10 @@ only. Three of them do not search and take one option, `as_run` (true or false),
 The agents `castelein-…` are for [Mini-Tichu](../games/mini_tichu.md) and [Tichu](../games/tichu.md).
 `castelein-random` takes one option, `blind` (true or false): plays of Mini-Tichu that are equal but for
 suits count as one. `castelein-mc` takes the options below and `rest` (`playouts` or `random`): how it decides
-all of Tichu that is no play of cards in turn.
+every decision in Tichu other than a play of cards in turn.
 
-`cheating` is the only agent that gets the truth instead of a view. It shows how much the hidden
-cards are worth, and is refused where advice is asked for. `worlds=true` under any other name is an
-error.
+`cheating` is the only agent that gets the true position instead of a view. It shows how much the hidden
+cards are worth, and cannot give advice. `worlds=true` under any other name is an error.
 
 `expert` is another name for the setting that the game's page recommends:
 
@@ -186,13 +185,13 @@ other agents make the same move for the same view and seed, whatever the load an
 `--jobs`. `threads=` changes the result, because so many independent trees are grown, but the result
 for a number of threads is always the same.
 
-Some settings do not go together, and say so. Where a game hides something, `backup=power` and
+Some settings cannot be combined; Kibitz says so. Where a game hides something, `backup=power` and
 `backup=proved` need positions that are known in the tree (`worlds=one`, `many` or `true`), and
 `keep=true` needs `worlds=fresh` or `true`. Both backups need two sides. Where a seat learns more from
 a move than the move itself (in Briškola the card that it draws), `keep=true` needs `infosets=full`.
 `merge`, `prune` and `belief` need a game with the method `alike`, `promising` or `likelihood`;
 `belief=counters` needs `lesson` and `predict`, and `worlds=fresh`; `belief=cards` needs `rearrange`.
-`prune=true` goes neither with `worlds=possible` nor with `backup=proved`.
+`prune=true` cannot be combined with `worlds=possible` or `backup=proved`.
 """
 
 
@@ -282,9 +281,9 @@ CLASS_NAMES = """\
 | `expert` | optional: the agent that `expert` stands for, such as `"ismcts:8000"` |
 | `for_play` | optional: what `kibitz play` adds unless an option is named: `{"level=3": ("strain",)}` |
 | `help` | optional: a line about each parameter, by its name |
-| `objectives` | optional: what agents may strive for beside points and wins, by name |
+| `objectives` | optional: what agents can maximize besides points and wins, by name |
 | `counted` | optional: the names of what `tally` writes, such as `("rounds", "bids_made")` |
-| `shares` | optional: which of these `kibitz match` shows, and as shares of what: `{"bids_made": "rounds"}` |
+| `shares` | optional: which of these `kibitz match` shows, as a share of what: `{"bids_made": "rounds"}` |
 """
 
 
@@ -342,7 +341,7 @@ def _lower(sentence: str) -> str:
 EXPERIMENTS_HEAD = """\
 # Experiments as data
 
-An experiment is a TOML file: what is asked, what is played for it, and what is shown. [Ask a
+An experiment is a TOML file: the question, the games to play for it, and what to show. [Ask a
 question](../laboratory.md) writes one step by step; `kibitz experiment run FILE` runs it. Every key is
 checked before anything is played.
 
@@ -360,7 +359,7 @@ TABLES = {
 
 
 def experiments_page() -> str:
-    """All keys of an experiment, in the words of the code."""
+    """All keys of an experiment, from the docstrings."""
     tree = ast.parse(inspect.getsource(description))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     parts = [EXPERIMENTS_HEAD]
@@ -369,7 +368,7 @@ def experiments_page() -> str:
         parts += [f"## {heading}\n", f"{ast.get_docstring(node)}\n", _keys(cls, node)]
     rows = [f"| `{name}` | {words} |" for name, words in MEASURES.items()]
     rows += [
-        "| `COUNT` | what the game counts by this name (`counted` in [the protocol](protocol.md)), a game |",
+        "| `COUNT` | what the game counts by this name (`counted` in [the protocol](protocol.md)) |",
         "| `COUNT of games`, `of wins`, `of OTHER` | as a share of games, of games won or of another count |",
     ]
     parts += ["## Measures\n", "| measure | meaning |\n|---------|---------|", *rows]
@@ -379,8 +378,8 @@ def experiments_page() -> str:
 
 
 JUDGED_HEAD = """\
-With `judged = true` nothing is played. One agent makes the first decision of every deal, and a solver of
-the game, `exact_values` in [the protocol](protocol.md), judges it. The forecast is the value that the agent
+With `judged = true` no game is played. One agent makes the first decision of every deal, and an exact
+solver, `exact_values` in [the protocol](protocol.md), evaluates it. The forecast is the value that the agent
 gives to the position, at the root of a tree; the estimate is the value that it gives to its own move.
 """
 
@@ -404,7 +403,7 @@ def _keys(cls: Any, node: ast.ClassDef) -> str:
             continue
         needed = f.default is MISSING and f.default_factory is MISSING and f.name != "name"
         default = (
-            "must be said" if needed else "" if f.default in ("", None, MISSING, 0, ()) else f"`{f.default}`"
+            "required" if needed else "" if f.default in ("", None, MISSING, 0, ()) else f"`{f.default}`"
         )
         rows.append(f"| `{f.name}` | {description.KINDS[kind][0]} | {default} | {texts[f.name]} |")
     return "\n".join(rows) + "\n"
@@ -514,7 +513,7 @@ def _doc(thing: Any) -> str:
 LIMITS_HEAD = """\
 # Limits of the server
 
-What `kibitz serve` does for one client, for one table and in all. A client is an address: one computer, or
+What `kibitz serve` allows one client, one table, and all together. A client is an address: one computer, or
 everybody behind one router (of IPv6 the network, /64). If a web server stands in front, say so with
 `--proxy ADDRESS`; otherwise it counts as one client, and what it says about addresses is not believed.
 

@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("agent", nargs="?", default="pimc", help="who plays all hands")
     parser.add_argument("--deals", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=None, help="processes; all cores, if not said")
+    parser.add_argument("--jobs", type=int, default=None, help="worker processes (default: all cores)")
     parser.add_argument("--store", type=Path, default=None)
     asked = parser.parse_args()
 

@@ -8,7 +8,7 @@ from kibitz import game
 from kibitz.rng import below
 
 CARDS, HAND = 12, 4
-HIDDEN, UNUSED, PLAYED = -1, 2, 3  # where a card can be, beside in the hand of seat 0 or 1
+HIDDEN, UNUSED, PLAYED = -1, 2, 3  # where a card can be, besides the hand of seat 0 or 1
 
 
 @game

@@ -372,7 +372,7 @@ def test_plays_are_read(words, text):
 
 @pytest.mark.parametrize("words", ["13", "8/13", "26/20", "13-8", "", "13/8/", "x", "8/8"])
 def test_what_is_no_play(words):
-    with pytest.raises(ParseError, match="is no play"):
+    with pytest.raises(ParseError, match="is not a play"):
         GAME.parse_move(words)
 
 
@@ -387,7 +387,7 @@ def test_legal_plays_are_told_apart():
         ("6(15)", "write the places"),
         ("X: 6(14); O: 6(15); X rolls 6-5", "14 checkers"),
         ("X: 6(15); O: 19(15); X rolls 6-5", "both are on"),
-        ("X: 6(14) 27; O: 6(15); X rolls 6-5", "no place"),
+        ("X: 6(14) 27; O: 6(15); X rolls 6-5", "not a place"),
     ],
 )
 def test_what_is_no_position(words, reason):

@@ -90,7 +90,7 @@ def test_other_words_than_a_position():
     failed = call("advise", "briskola", "evening.pbn")
     assert (failed.returncode, "is not a position" in failed.stderr) == (3, True)
     failed = call("advise", "briskola", "7", "--knowing", "N: hcp 3")
-    assert (failed.returncode, "nothing is known beside the cards" in failed.stderr) == (3, True)
+    assert (failed.returncode, "nothing is known besides the cards" in failed.stderr) == (3, True)
 
 
 def test_convert_keeps_what_it_does_not_know_and_draws(board, tmp_path):

@@ -89,7 +89,7 @@ def call(*arguments, folder=None, data=None):
 def test_words_that_are_no_utf_8_are_refused(words):
     done = call(*words)
     assert done.returncode == 2
-    assert "has bytes that are no UTF-8" in done.stderr
+    assert "has bytes that are not UTF-8" in done.stderr
     assert r"\udc" in done.stderr
     assert "Traceback" not in done.stderr
     json.loads(call(*words, "--json").stdout or call(*words, "--json").stderr)
@@ -200,8 +200,8 @@ TWO = ("briskola", "rule-based", "random")
         (("advise", "briskola", "7: XX"), 3, "is not a card"),
         (("advise", "briskola", "seven"), 3, "is not a position"),
         (("advise", "briskola", "7", "--agent", "cheating:10"), 3, "can see"),
-        (("advise", "briskola", "²"), 3, "'²' is no number of a deal; write it in digits, from 0 to 2⁶³ − 1"),
-        (("advise", "briskola", "9" * 5000), 3, "9…' is no number of a deal"),
+        (("advise", "briskola", "²"), 3, "'²' is not a deal number; write it in digits, from 0 to 2⁶³ − 1"),
+        (("advise", "briskola", "9" * 5000), 3, "9…' is not a deal number"),
         (("advise", "briskola", "7: " + "x" * 5000), 3, "x…' is not a card"),
         (
             ("advise", "briskola", "7", "--agent", "ismcts:" + "9" * 400),
@@ -210,7 +210,7 @@ TWO = ("briskola", "rule-based", "random")
         ),
         (("advise", "briskola", "7", "--agent", "ismcts:٣"), 2, "iterations is a whole number from"),
         (("advise", "bridge", "x" * 300), 3, "x…'; check its name"),
-        (("advise", "bridge", "7", "--knowing", "N: hcp " + "9" * 5000), 3, "9…' is no range of hcp"),
+        (("advise", "bridge", "7", "--knowing", "N: hcp " + "9" * 5000), 3, "9…' is not a range of hcp"),
         (("solve", "bridge", "/dev/zero"), 3, "is a device or a pipe"),
         (("solve", "bridge", "evening.pbn#²"), 3, "there is no file evening.pbn"),
         (("solve", "x" * 300), 2, "unknown tree or game: 'xxx"),
@@ -1007,7 +1007,7 @@ def test_replay_hides_what_a_seat_could_not_see(played):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--match", 3), "there is no match 3 in the store; there is: 1, 2"),
+        (("--match", 3), "there is no match 3 in the store; available: 1, 2"),
         (("--match", 1, "--deal", 2), "deal 2 of match 1 is not in the store"),
         (("--match", 1, "--seating", 2), "there is no seating 2; a deal of this match has 0 to 1"),
         (("--match", 1, "--at", 41), "there is no move 41; the game has 40"),

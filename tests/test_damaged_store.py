@@ -82,7 +82,7 @@ DAMAGE = {
     "agents are no texts": ([("UPDATE match SET agents = '[1, null]' WHERE id = 2",)], "match", MATCH_2),
     "half a character": ([("UPDATE match SET agents = '[\"\\ud800\"]' WHERE id = 2",)], "match", MATCH_2),
     "a game of bytes": ([("UPDATE match SET game = x'ff00fe' WHERE id = 2",)], "match", MATCH_2),
-    "a game that is no text": (
+    "a game that is not text": (
         [("UPDATE match SET game = CAST(x'ff00fe' AS TEXT) WHERE id = 2",)],
         *("match", MATCH_2),
     ),

@@ -333,6 +333,31 @@ def test_every_game_has_a_page_with_all_headings_and_parameters(game):
     assert f"games/{game.replace('-', '_')}.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
+INTERVAL = r"\d \(\d[\d.]* … \d[\d.]*\)"
+
+
+@pytest.mark.parametrize("game", games.GAMES)
+def test_every_page_of_a_game_gives_the_answer_first(game):
+    """After title and description: how strong, what is reproduced, and by which version and command."""
+    text = (DOCS / "games" / f"{game.replace('-', '_')}.md").read_text(encoding="utf-8")
+    title, description, answer, *_ = text.split("\n\n")
+    assert title.startswith("# ")
+    assert description.endswith(".")
+    assert description.count(". ") == 0, "one sentence"
+    points = [" ".join(point.split()) for point in re.split(r"^- ", answer, flags=re.M)[1:]]
+    assert len(points) == 3, answer
+    strong, published, measured = points
+    assert strong.startswith("**How strong:** ")
+    assert re.search(INTERVAL, strong), "a strength has an interval"
+    assert published.startswith("**Published:** ")
+    assert re.match(r"\*\*Measured\*\* with Kibitz \d+\.\d+\.\d+ by `(kibitz|python) ", measured)
+
+
+def test_the_page_of_diminishing_bridge_can_be_read_in_a_quarter_of_an_hour():
+    text = (DOCS / "games" / "diminishing_bridge.md").read_text(encoding="utf-8")
+    assert len(text.split()) < 3500
+
+
 def test_every_room_is_in_the_drawing_of_the_layers():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     drawing = text.partition("## Layers")[2].partition("\n|")[0]

@@ -59,9 +59,9 @@ def figure(kind, *lines):
 
 MISTAKES = {
     # Not even a description.
-    "no TOML": ("games = = 3", 3, "file.toml is no TOML: "),
-    "deep": ("a = " + "[" * 5000, 3, "file.toml is no TOML"),
-    "long": ("a = " + "1" * 5000, 3, "file.toml is no TOML"),
+    "no TOML": ("games = = 3", 3, "file.toml is not valid TOML: "),
+    "deep": ("a = " + "[" * 5000, 3, "file.toml is not valid TOML"),
+    "long": ("a = " + "1" * 5000, 3, "file.toml is not valid TOML"),
     "empty": ("", 3, "file.toml has nothing to play; describe a [match.NAME] or a [tournament.NAME]"),
     "nothing to play": (TOP, 3, "file.toml has nothing to play"),
     "one match without a name": (TOP + "[[match]]\n", 3, "file.toml: match must be tables with names"),
@@ -94,7 +94,7 @@ MISTAKES = {
     "a number of games in words": (
         BASE + 'games = "8"', 3, "match.other: games = '8' cannot be used; games is a number or a list",
     ),
-    "true is no number": (BASE + row("agent = true"), 3, "row 1: agent = True cannot be used"),
+    "true is not a number": (BASE + row("agent = true"), 3, "row 1: agent = True cannot be used"),
     "a number": (
         BASE + row('goal = "high"'), 3, "file.toml: row 1: goal = 'high' cannot be used; goal is a number",
     ),
@@ -275,10 +275,10 @@ MISTAKES = {
     "less with other agents": (BASE + row('less = "alone"'), 3, "alone is not played on the deals of a"),
     "a share in per cent": (
         BASE + row('measure = "win_rate"\npublished = 96'), 3,
-        "file.toml: row 1: published = 96 is no share of games; 96 % is 0.96",
+        "file.toml: row 1: published = 96 is not a share of games; 96 % is 0.96",
     ),
     "a goal in per cent": (BASE + row('measure = "decided"\ngoal = 90.0'), 3, "90.0 % is 0.9"),
-    "a threshold below zero": (BASE + row('measure = "score"\nabove = -0.5'), 3, "above = -0.5 is no share"),
+    "a threshold below zero": (BASE + row('measure = "score"\nabove = -0.5'), 3, "-0.5 is not a share"),
     "published games of nothing": (
         BASE + row("published_games = 100"), 3, "file.toml: row 1: published_games goes with published",
     ),
@@ -386,7 +386,7 @@ MISTAKES = {
     "heat of one name": (BASE + figure("heat", 'match = "g"\nx = "n"\ny = "n"'), 3, "x and y are both n"),
     "curve over words": (
         BASE + figure("curve", 'match = "w"\nx = "who"'), 3,
-        "file.toml: figure 1: who has values that are no numbers; take kind = 'bars'",
+        "file.toml: figure 1: who has values that are not numbers; take kind = 'bars'",
     ),
     "curve with a name left over": (
         TOP + '[match.g]\nagents = ["flat:{n}", "flat:{m}"]\ngrid = {n = [1, 2], m = [1, 2]}\n'
@@ -543,7 +543,7 @@ def test_the_other_agent_has_the_rest():
     for measure, rest in (("points", 120), ("score", 1), ("lead", 0)):
         found = one(TOP + A + row(f'measure = "{measure}"\nagent = 1'), {"a": DEALS})
         assert found.measured.mean == pytest.approx(rest - VALUES[measure])
-    assert found.cell == "random against rule-based: points per game more than the others"
+    assert found.cell == "random against rule-based: points per game ahead of the others"
 
 
 @pytest.mark.parametrize(
@@ -1322,7 +1322,7 @@ def test_every_kind_of_figure_shows_its_cells():
     curve, lines, bars, heat, intervals, distribution = (svg_texts(svg) for _, svg in result.figures)
     assert {"n", "points per game"} <= set(curve)
     assert {"m = 3", "m = 4"} <= set(lines)
-    assert {"random", "rule-based", "games won, a draw as half of one, %"} <= set(bars)
+    assert {"random", "rule-based", "games won, counting a draw as half, %"} <= set(bars)
     assert {"n", "m", "51.00", "62.00", "73.00"} <= set(heat)
     assert "points, all of them" in intervals
     assert any("flat:3 against random" in t for t in intervals)
@@ -1736,7 +1736,7 @@ def test_several_measures_in_one_figure(kind):
     rows += row('measure = "win_rate"', "agent = 1", "published = 0.9", match="g")
     ((caption, svg),) = kept(TOP + GRID + rows + figure(kind, lines), {"g": [DEALS] * 3}).figures
     assert caption == ""
-    for said in ("games won", "points, of those of all sides together", "%"):
+    for said in ("games won", "points, as a share of all sides' together", "%"):
         assert f">{said}</text>" in svg
     assert ("published" in svg) == (kind == "curve")
 

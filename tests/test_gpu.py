@@ -172,7 +172,7 @@ def test_lanes_play_large_searches_only():
         make_agent("flat:10,device=gpu", game).start(game, 0)
     game = games.load("diminishing-bridge")
     for option in ("belief=9", "endings=9"):
-        with pytest.raises(Unsupported, match="leave belief and endings out"):
+        with pytest.raises(Unsupported, match="leave out belief and endings"):
             make_agent(f"flat:10,device=gpu,{option}", game).start(game, 0)
     with pytest.raises(BadOption, match="threads=257"):
         make_agent("ismcts:1000,threads=257", game).start(game, 0)

@@ -547,7 +547,7 @@ def test_a_worker_with_other_code_refuses():
 
 EDITS = {
     "nothing": ("", "", True),
-    "a comment": ("  # where a card can be, beside in the hand of seat 0 or 1", "  # cards", True),
+    "a comment": ("  # where a card can be, besides the hand of seat 0 or 1", "  # cards", True),
     "a docstring": ('"""High Card: two seats', '"""A game: two seats', True),
     "a new docstring": (
         "    def mover(game, state):\n",
@@ -699,7 +699,7 @@ def test_changed_scores_are_noticed(keep_moves):
 
 def test_what_is_not_in_the_store_cannot_be_replayed(one_game):
     for number, deal, seating, says in (
-        (2, 0, 0, "no match 2 in the store; there is: 1"),
+        (2, 0, 0, "no match 2 in the store; available: 1"),
         (1, 1, 0, "deal 1 of match 1 is not in the store"),
         (1, 0, 2, "no seating 2; .* 0 to 1"),
         (1, 0, -1, "no seating -1"),

@@ -27,7 +27,7 @@ def test_numbers_of_64_bits_are_read():
 def test_the_number_of_a_deal_is_not_negative():
     assert deal_number("7") == 7
     for text in ("-1", "²", "9" * 5000):
-        with pytest.raises(ParseError, match="is no number of a deal; write it in digits") as error:
+        with pytest.raises(ParseError, match="is not a deal number; write it in digits") as error:
             deal_number(text)
         assert len(str(error.value)) < 200
 
@@ -70,7 +70,7 @@ def test_folders_and_bytes_are_no_text(tmp_path):
     with pytest.raises(InputError, match="it is a folder; check its name"):
         file_text(tmp_path)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="it is no text in UTF-8"):
+    with pytest.raises(InputError, match="it is not text in UTF-8"):
         file_text(tmp_path / "bytes")
     (tmp_path / "marked").write_bytes(b"\xef\xbb\xbf7")
     assert file_text(tmp_path / "marked") == "7"
@@ -93,7 +93,7 @@ def test_json_holds_numbers_and_characters_that_can_be_used():
         ("[1,\n2,]", "^my file, line 2: no JSON: "),
         ("", "^my file, line 1: no JSON: "),
         *(
-            (number, "is no number that can be used")
+            (number, "is not a number that can be used")
             for number in ("1e999", "NaN", "-Infinity", "9" * 20, "9" * 5000)
         ),
         ('{"a": "\\ud800"}', "^my file has an escape, such as .*, for half a character"),

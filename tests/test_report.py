@@ -347,6 +347,6 @@ def test_a_store_that_is_none(tmp_path):
     text.write_text("Dear Sir or Madam, " * 100)
     other = call("report", text, "--out", target)
     assert other.returncode == 3
-    assert "is no store of Kibitz" in other.stderr
+    assert "is not a Kibitz store" in other.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     assert text.read_text() == "Dear Sir or Madam, " * 100

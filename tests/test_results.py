@@ -4,12 +4,62 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[1] / "docs"
-MCKAY = json.loads((DOCS / "results" / "mckay.json").read_text(encoding="utf-8"))
+RESULTS = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (DOCS / "results").glob("*.json")
+}
+MCKAY = RESULTS["mckay"]
+# Whose figures stand in which data.
+SHOWN = {
+    "games/bridge.md": ("mckay", "bridge_contracts"),
+    "games/diminishing_bridge.md": ("diminishing_bridge",),
+    "games/snelleman.md": ("diminishing_bridge",),
+    "games/mini_tichu.md": ("mini_tichu",),
+    "games/tichu.md": ("tichu",),
+}
+NUMBER = r"[−+]?\d[\d,]*(?:\.\d+)?"
+
+
+def number(text):
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+def agree(shown, stored):
+    """Whether a printed number is a stored one, to the digits that are printed."""
+    digits = len(shown.partition(".")[2])
+    return stored is not None and abs(number(shown) - stored) < 0.51 * 10**-digits
 
 
 def rows(table):
     return [row for row in MCKAY["rows"] if row["table"].startswith(table)]
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_data_name_the_command_and_the_versions_that_made_them(name):
+    data = RESULTS[name]
+    assert data["name"] == name
+    assert data["title"]
+    assert data["question"]
+    assert re.match(r"(kibitz|python) ", data["command"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+", data["versions"]["kibitz"])
+    seen = set()
+    for row in data["rows"]:
+        assert row["measured"] is not None
+        of_row = (row["table"], row["cell"], row.get("unit"))
+        assert of_row not in seen, of_row
+        seen.add(of_row)
+        if row["ci"] is not None and None not in row["ci"]:
+            low, high = row["ci"]
+            assert low <= row["measured"] <= high, row
+
+
+def test_every_file_of_data_is_linked_from_a_page():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+    for name in RESULTS:
+        assert f"results/{name}.json)" in text, name
+    assert {name for names in SHOWN.values() for name in names} == set(RESULTS)
 
 
 def test_mckays_experiment_was_run_on_enough_deals():
@@ -24,20 +74,36 @@ def test_mckays_experiment_was_run_on_enough_deals():
     assert abs(mean["measured"] - 0.251) < 0.03
 
 
-def test_figures_in_the_text_are_those_of_the_data():
-    """Every 'mean (low … high)' of the section stands in the data, to the digits that are printed."""
-    page = (DOCS / "games" / "bridge.md").read_text(encoding="utf-8")
-    section = page.partition("### McKay's experiment")[2].partition("\n### ")[0].partition("\n## ")[0]
-    told = re.findall(r"([−+]?\d+\.\d+) \(([−+]?\d+\.\d+) … ([−+]?\d+\.\d+)\)", section)
-    assert len(told) > 20
+@pytest.mark.parametrize("page", SHOWN)
+def test_figures_in_the_text_are_those_of_the_data(page):
+    """Every 'mean (low … high)' of a page stands in its data, to the digits that are printed."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    told = re.findall(rf"({NUMBER})\s+\(({NUMBER})\s+…\s+({NUMBER})\)", text)
+    assert len(told) > 5
     for numbers in told:
-        digits = len(numbers[0].partition(".")[2])
-        wanted = [float(number.replace("−", "-")) for number in numbers]
         assert any(
-            None not in row["ci"]
-            and all(
-                abs(a - b) < 0.51 * 10**-digits
-                for a, b in zip(wanted, (row["measured"], *row["ci"]), strict=True)
-            )
-            for row in MCKAY["rows"]
+            row["ci"] is not None
+            and all(agree(a, b) for a, b in zip(numbers, (row["measured"], *row["ci"]), strict=True))
+            for name in SHOWN[page]
+            for row in RESULTS[name]["rows"]
         ), numbers
+
+
+@pytest.mark.parametrize("page", [page for page in SHOWN if page != "games/bridge.md"])
+def test_tables_of_measurements_show_nothing_that_is_not_in_the_data(page):
+    """Every decimal number in a table below "Measured strength", or in the tables of the thesis."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    section = re.split(r"^## (?:Measured strength|The published tables)$", text, flags=re.M)[1]
+    section = re.split(r"^## ", section, flags=re.M)[0]
+    stored = [
+        value
+        for name in SHOWN[page]
+        for row in RESULTS[name]["rows"]
+        for value in (row["measured"], row["published"], row.get("opponents"), *(row["ci"] or ()))
+        if value is not None
+    ]
+    lines = [re.sub(r"`[^`]*`", "", line) for line in section.splitlines() if line.startswith("|")]
+    shown = [n for line in lines for n in re.findall(r"(?<![\w.])\d[\d,]*\.\d+", line)]
+    assert len(shown) > 8
+    for each in shown:
+        assert any(agree(each, value) for value in stored), each

@@ -208,11 +208,11 @@ def test_wrong_games(spec, error, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1", "must hold exactly one class marked @game; there is none"),
+        ("x = 1", "must hold exactly one class marked @game; found: none"),
         ("x = 1 / 0", "cannot be loaded: ZeroDivisionError"),
         ("x = (", "cannot be loaded: SyntaxError"),
         ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
-        ("from kibitz.games.briskola.rules import Briskola", "there is none"),
+        ("from kibitz.games.briskola.rules import Briskola", "found: none"),
     ],
 )
 def test_files_that_hold_no_game(tmp_path, text, message):

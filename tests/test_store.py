@@ -364,7 +364,7 @@ def test_a_store_that_may_not_be_written_is_named(path, monkeypatch):
         return db
 
     monkeypatch.setattr(Store, "_connect", only_reading)
-    with pytest.raises(Unwritable, match=r"results.db cannot be written: no permission .* is kept"):
+    with pytest.raises(Unwritable, match=r"results.db cannot be written: no permission .* are kept"):
         kibitz.match("briskola", MATCH.agents, 20, store=path)
     assert read(path, "SELECT * FROM batch") == before
 
@@ -519,11 +519,11 @@ BAD = {
     "a text": (
         lambda path: path.write_text("no database, but long enough\n" * 99),
         InputError,
-        "no store",
+        "not a Kibitz store",
     ),
-    "a short text": (lambda path: path.write_text("hello"), InputError, "no store"),
-    "noise": (noise, InputError, "no store of Kibitz, or damaged"),
-    "another program's": (foreign, InputError, "no store of Kibitz; nothing was changed"),
+    "a short text": (lambda path: path.write_text("hello"), InputError, "not a Kibitz store"),
+    "noise": (noise, InputError, "not a Kibitz store, or is damaged"),
+    "another program's": (foreign, InputError, "not a Kibitz store; nothing was changed"),
     "another program's with a version": (
         lambda path: foreign(path, "CREATE TABLE t (x); PRAGMA user_version = 1"),
         InputError,
@@ -532,7 +532,7 @@ BAD = {
     "another program's with a log": (
         lambda path: foreign(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (x)"),
         InputError,
-        "no store of Kibitz; nothing was changed",
+        "not a Kibitz store; nothing was changed",
     ),
     "a newer Kibitz's": (newer, InputError, "newer Kibitz .* update Kibitz"),
 }

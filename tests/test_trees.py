@@ -95,11 +95,11 @@ def after(tree, *names):
 
 
 WRONG = {
-    "max\n  3\n  sum": "tree, line 3: 'sum' is no node",
+    "max\n  3\n  sum": "tree, line 3: 'sum' is not a node",
     "max\n  3\n  min": "tree, line 3: 'min' has no children",
     "max\n  a:\n  3": "tree, line 2: names no node",
     "max\n  chance\n    1/2 3\n    1/3 4": "tree, line 2: the probabilities add up to 0.833333",
-    "max\n  chance\n    half 3": "tree, line 3: 'half' is no probability",
+    "max\n  chance\n    half 3": "tree, line 3: 'half' is not a probability",
     "max\n  chance\n    0 3\n    1 4": "tree, line 3: the probability 0 is not above 0",
     "max\n  3\n    4": "tree, line 3: stands below a leaf",
     "max\n  3\n4": "tree, line 3: is a second root",
@@ -108,7 +108,7 @@ WRONG = {
     "max\n  3 ~ 4": "tree, line 2: '~' cannot stand here",
     "max\n  3 same\n  4": "tree, line 2: 'same' needs a branch before it",
     "max\n  3\n  1, 2": "tree, line 3: a leaf has one number",
-    "max\n  nan": "tree, line 2: 'nan' is no node",
+    "max\n  nan": "tree, line 2: 'nan' is not a node",
     "range 0 2\nmax\n  3": "tree, line 3: its value is outside of the range",
     "range 2\nmax\n  3": "tree, line 1: range needs two numbers",
     "range 2 0\nmax\n  3": "tree, line 1: the range begins with its lowest",
@@ -117,9 +117,9 @@ WRONG = {
     "seat 0\n  1, 2, 3\n  4": "tree, line 3: a leaf has one number per seat, 3 of them",
     "seat\n  1, 2, 3": "tree, line 1: 'seat' needs a number",
     "seat ²\n  1, 2, 3": "tree, line 1: 'seat' needs a number",
-    "max\n  1e9999999": "tree, line 2: '1e9999999' is no node",
-    "max\n  1e400": "tree, line 2: '1e400' is no node",
-    "chance\n  1e9999999 3": "tree, line 2: '1e9999999' is no probability",
+    "max\n  1e9999999": "tree, line 2: '1e9999999' is not a node",
+    "max\n  1e400": "tree, line 2: '1e400' is not a node",
+    "chance\n  1e9999999 3": "tree, line 2: '1e9999999' is not a probability",
     "chance\n  1e-400 3\n  1 3": "tree, line 2: the probability 1e-400 is not above 0",
     "max ~ 1 ~ 2\n  3": "tree, line 1: '~' cannot stand here",
     "max noisy noisy\n  3": "tree, line 1: 'noisy' cannot stand here",
@@ -137,13 +137,13 @@ def test_malformed_trees_are_refused_with_line_and_reason(text):
 
 WRONG_JSON = {
     '{"node": "max",\n "children": [3,]}': "tree, line 2: no JSON",
-    '{"node": "sum", "children": [3]}': "tree, line 1: 'sum' is no kind of node",
+    '{"node": "sum", "children": [3]}': "tree, line 1: 'sum' is not a kind of node",
     '{"node": "max", "children": [\n3,\n{"name": "a"}]}': "tree, line 3, children[1]: a leaf needs a value",
     '{"node": "max", "children": [\n"x"]}': "tree, line 2, children[0]: there is no node 'x' in 'nodes'",
-    '{"node": "max", "kids": [3]}': "'kids' is no word",
-    '{"node": "max", "children": [null]}': "children[0]: 'null' is no node",
-    '{"node": "max", "children": [NaN]}': "children[0]: 'NaN' is no node",
-    '{"node": "max", "children": [1e9999999]}': "children[0]: '1e9999999' is no node",
+    '{"node": "max", "kids": [3]}': "'kids' is not a known word",
+    '{"node": "max", "children": [null]}': "children[0]: 'null' is not a node",
+    '{"node": "max", "children": [NaN]}': "children[0]: 'NaN' is not a node",
+    '{"node": "max", "children": [1e9999999]}': "children[0]: '1e9999999' is not a node",
     '{"node": "chance", "children": [\n3, 4]}': "line 2, children[0]: an outcome of chance needs",
     '{"node": "max", "children": [3,\n {"node": "chance", "children": [\n{"odds": 0.5, "value": 3},\n'
     '{"odds": "1/3", "value": 4}]}]}': "tree, line 2, children[1]: the probabilities add up to 0.833333",
@@ -153,7 +153,7 @@ WRONG_JSON = {
     '{"node": "max", "children": [1, "a"], "nodes": {"a": "c"}}': "nodes.a: there is no node 'c'",
     '{"node": "max", "children": [1], "nodes": {"a": {"node": "min", "children": ["a"]}}}': "leads back",
     '{"node": "max", "children": [1], "nodes": {\n"a": 3}}': "line 2, nodes.a: no branch leads to 'a'",
-    "[1]": "'[…]' is no node",
+    "[1]": "'[…]' is not a node",
     '{"node": "max", "range": 5, "children": [1]}': "tree, line 1: range needs two numbers",
     '{"node": "max",\n"range": null, "children": [1]}': "tree, line 2: range needs two numbers",
     '{"node": "max", "range": "01", "children": [1]}': "range needs two numbers",
@@ -167,7 +167,7 @@ WRONG_JSON = {
     '{"node": "max", "children": [1],\n"children": [2]}': "tree, line 2: 'children' stands here twice",
     '{"node": "max", "noisy": 1, "children": [1]}': "'noisy' is true or false",
     '{"node": "max", "name": 1, "children": [1]}': "'name' is a text",
-    '{"node": "max", "children": [{"value": true}]}': "'true' is no number",
+    '{"node": "max", "children": [{"value": true}]}': "'true' is not a number",
     '{"node": "seat ²", "children": [[1, 2, 3]]}': "'seat' needs a number",
     '{"node": "max", "children": [{"to": "a", "value": 1}]}': "'value' means nothing in a node that stands",
 }
@@ -207,7 +207,7 @@ def test_files_are_read_as_text(tmp_path):
     assert load(str(file.with_suffix(".json"))).game.max_plies == 1
     for content in (b"\xff\xfe\x01", b"max\0"):
         file.write_bytes(content)
-        with pytest.raises(InputError, match="is no text"):
+        with pytest.raises(InputError, match="is not text"):
             load(str(file))
     (tmp_path / "y.tree").mkdir()
     with pytest.raises(InputError, match=r"y\.tree cannot be read: it is a folder; give a tree"):
@@ -508,12 +508,12 @@ def test_solve_leaves_out_mirrored_and_less_urgent_moves(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [
-        (["solve", "bad.tree"], 3, "bad.tree, line 2: 'x' is no node"),
+        (["solve", "bad.tree"], 3, "bad.tree, line 2: 'x' is not a node"),
         (["solve", "nothing.json"], 3, "there is no file"),
         (["solve", "two-plies", "7"], 3, "a tree is searched from its root"),
         (["solve", "two-plies", "--algorithm", "alphabet"], 2, "did you mean 'alphabeta'"),
         (["solve", "briskola"], 3, "Briskola hides cards from seat 0"),
-        (["solve", "mine.txt"], 3, "mine.txt is no tree: its name must end in .tree or .json"),
+        (["solve", "mine.txt"], 3, "mine.txt is not a tree: its name must end in .tree or .json"),
         (["solve", "dir.tree"], 3, "dir.tree cannot be read: it is a folder"),
         (["tree", "two-plie"], 2, "did you mean 'two-plies'"),
         (["solve", "otello"], 2, "unknown tree or game: 'otello'; did you mean 'othello'"),

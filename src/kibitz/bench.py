@@ -169,7 +169,7 @@ def ranged(measured: dict[str, float], form: str) -> str:
 
 def text_gpu(result: dict[str, Any]) -> str:
     """The measurements for people."""
-    rows = [("random games a second, one core", ranged(result["core"], ",.0f"))]
+    rows = [("random games per second, one core", ranged(result["core"], ",.0f"))]
     if "lanes" in result:
         rows += [
             ("  on the GPU", ranged(result["lanes"], ",.0f")),
@@ -356,11 +356,11 @@ def text(result: dict[str, Any]) -> str:
     """The measurements for people."""
     about = result["machine"]
     rows = [
-        ("random playouts a second", ranged(result["playouts"], ",.0f")),
+        ("random playouts per second", ranged(result["playouts"], ",.0f")),
         ("  interpreted", f"{result['interpreted_playouts']:,.0f}"),
         ("  compiled to interpreted", f"{result['compiled_to_interpreted']:,.0f} times"),
         (
-            f"ISMCTS iterations a second ({SEARCH_ITERATIONS:,})",
+            f"ISMCTS iterations per second ({SEARCH_ITERATIONS:,})",
             ranged(result["search_iterations"], ",.0f"),
         ),
         ("  to playouts", ranged(result["search_to_playouts"], ".2f")),

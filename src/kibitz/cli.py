@@ -1392,7 +1392,7 @@ def cache(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Show where compiled code is kept, add to it, carry it to other machines, or delete it.
+    """Show, fill, export, import or delete the compiled code.
 
     Example: kibitz cache warm briskola
     """
@@ -1509,13 +1509,13 @@ def main() -> None:
 
 
 def _must_be_text(words: list[str]) -> None:
-    """Refuse bytes that are no UTF-8 before they reach a store or an answer, where they cannot be written."""
+    """Refuse bytes that are not UTF-8 before they reach a store or output, where they cannot be written."""
     for word in words:
         try:
             word.encode()
         except UnicodeEncodeError:
             raise BadOption(
-                f"{quoted(word)} has bytes that are no UTF-8; rename the file, or type it anew"
+                f"{quoted(word)} has bytes that are not UTF-8; rename the file, or type it again"
             ) from None
 
 

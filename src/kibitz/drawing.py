@@ -42,7 +42,7 @@ class Spot:
     kind: str
     """max, min, chance, leaf, or "seat 0"."""
     index: int
-    """It is the so-manieth of the tree."""
+    """Its index in the tree."""
     path: tuple[str, ...] = ()
     """The names of the branches that lead to it."""
     move: int = -1
@@ -127,7 +127,7 @@ class SearchedTree:
         return 0 if self.found.events is None else len(self.found.events)
 
     def picture(self, step: int | None = None) -> Spot:
-        """The tree after so many steps, all if not said."""
+        """The tree after so many steps (default: all)."""
         return next(islice(self.scenes(), self.steps + 1 if step is None else step, None)).top
 
     def scenes(self) -> Iterator[Scene]:

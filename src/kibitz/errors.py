@@ -3,16 +3,16 @@
 KibitzError
 ├── UsageError        (exit code 2)  names, options and numbers that do not exist
 │   ├── UnknownName                  no such game, agent or option, with "did you mean"
-│   └── BadOption                    an option's value cannot be used
+│   └── BadOption                    a value that an option cannot take
 ├── MissingExtra      (exit code 4)  a part of Kibitz that is not installed
-└── InputError        (exit code 3)  what was given is well formed but cannot be done
+└── InputError        (exit code 3)  valid usage, but the input cannot be used
     ├── IllegalMove                  a card not in hand, a move out of turn
-    ├── ParseError                   text that is not a card, no position
+    ├── ParseError                   text that is neither a card nor a position
     ├── BadGame                      a game that breaks the protocol
     ├── Unsupported                  this algorithm cannot play this game, and why
-    ├── Damaged                      a store with tables, rows or values that cannot be
+    ├── Damaged                      a store whose tables, rows or values are not valid
     ├── Untrusted                    data names a file that nobody has allowed to run
-    ├── TooLong                      text that takes longer to read than it may
+    ├── TooLong                      text that takes too long to read
     └── Unwritable                   the output cannot be written
 """
 
@@ -168,7 +168,7 @@ class Untrusted(InputError):
 
 
 class TooLong(InputError):
-    """A text that takes longer to read than it may; no `ParseError`, so that no parser goes on after it."""
+    """A text that takes too long to read; no `ParseError`, so that no parser goes on after it."""
 
 
 class Unwritable(InputError, OSError):

@@ -122,7 +122,7 @@ def device() -> Device:
         return Device(reason=str(error))
     try:
         if not cuda.is_available():
-            return Device(reason="the driver of NVIDIA was not found, or has no GPU")
+            return Device(reason="the NVIDIA driver was not found, or reports no GPU")
         found = cuda.get_current_device()
         memory = int(cuda.current_context().get_memory_info().total)
         name, capability = found.name, tuple(found.compute_capability)

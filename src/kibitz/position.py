@@ -129,7 +129,7 @@ class State(_Position):
     """
 
     def view(self, seat: int | None = None) -> View:
-        """What `seat` (the mover, if not said) can see."""
+        """What `seat` (default: the mover) can see."""
         return View(self.game, self.mover if seat is None else seat, self.array)
 
     def open_view(self, seat: int | None = None) -> View:

@@ -39,7 +39,7 @@ UNNOTICED = -2
 """The label of a move of which an observer does not even know that it was due."""
 
 MOST_EVENTS = 1000
-"""A game has at most so many chance events more than `max_plies`."""
+"""A game may have at most `max_plies` and this many chance events."""
 
 
 class Game(Protocol):
@@ -49,7 +49,7 @@ class Game(Protocol):
     (`choices = {"seats": (2, 3, 4)}`, or words for numbers, `{"order": {"falling": 0, "rising": 1}}`);
     `help`, a line for each parameter; `expert`, the string of the strongest agent known; `expert_misses`, the
     extra of Kibitz without which it is a weaker one; `objectives`,
-    what agents may strive for beside points and wins, by name (`kibitz.search.objective`); `counted`,
+    what agents can maximize besides points and wins, by name (`kibitz.search.objective`); `counted`,
     the names of what `tally` writes; `shares`, the ones that people look at and of what they are a share,
     `games`, `wins` or another count (`shares = {"bids_made": "rounds"}`).
     """
@@ -63,10 +63,10 @@ class Game(Protocol):
     mixed with signed numbers (unsigned and signed together become a float)."""
 
     max_moves: int
-    """At most so many moves are legal (or `possible`) at once: the size of the callers' buffers."""
+    """The most moves that can be legal (or `possible`) at once: the size of the callers' buffers."""
 
     max_plies: int
-    """At most so many moves are played in a game; one that is not over then is ended, and refused."""
+    """The most moves in a game; a game that is not over by then is stopped and refused."""
 
     def deal(self, state: Any, rng: Any) -> None:
         """Settle the chance event that is due: the first shuffle (on a record of zeros), dice."""
@@ -90,42 +90,40 @@ class Game(Protocol):
         """Blank in place all that `seat` cannot know, leaving no trace of its order either."""
 
     plan: ClassVar[np.dtype[Any]]
-    """The type of what `prepare` notes for `sample`; a game without these two needs none."""
+    """The type of the record that `prepare` fills in for `sample`; a game without these two needs none."""
 
     def resample(self, view: Any, seat: int, rng: Any) -> None:
         """Fill every blank of a view: a uniformly random world that agrees with it."""
 
     def prepare(self, view: Any, seat: int, plan: Any) -> None:
-        """Note in `plan`, once a decision, what all worlds of a view have in common."""
+        """Write into `plan`, once per decision, what all worlds of a view have in common."""
 
     def sample(self, view: Any, seat: int, plan: Any, rng: Any) -> None:
-        """The same as `resample`, by the notes of `prepare`: for games that write these two instead."""
+        """The same as `resample`, using what `prepare` wrote: for games that define these two instead."""
 
     def likelihood(self, world: Any, seat: int) -> float:
-        """How well a world of `seat`'s view explains what the others have done, up to a factor."""
+        """How well a world of `seat`'s view explains the play of the others, up to a constant factor."""
 
     def rearrange(self, world: Any, seat: int, plan: Any, rng: Any) -> None:
-        """Change a world that `sample` has dealt, so that worlds come as often as they are likely by what the
-        others have done.
+        """Change a world that `sample` has dealt, so that worlds occur as often as they are likely, given the
+        play of the others.
         """
 
     situations: ClassVar[int]
-    """How many situations `lesson` tells apart; 0, if nothing is learned."""
+    """The number of situations that `lesson` distinguishes; 0 if nothing is learned."""
 
     def lesson(self, state: Any, moves: Any) -> int:
         """What a position of a finished game teaches: twice the number of its situation, plus 1 if what
-        `predict` foresees is so in it; −1: nothing. `moves` is a buffer.
+        `predict` expects is true in it; −1 if it teaches nothing. `moves` is a buffer.
         """
 
     def shows(self, state: Any, move: int) -> int:
-        """What a move shows of it, for counters of what was seen: 1: that it is so, 0: nothing; −1: the move
-        is about something else.
-        """
+        """What a move shows of it, for counters of what was seen: 1 confirmed, 0 not shown, −1 irrelevant."""
 
     def predict(self, view: Any, seat: int, move: int, chances: Any, moves: Any, rng: Any) -> None:
-        """Fill some blanks of a view before the rest is dealt, as can be expected after `seat`'s `move`.
+        """Fill some blanks of a view before the rest is dealt, as expected after `seat`'s `move`.
 
-        `chances` says for every situation how often it was so in the games learned from.
+        `chances` says for every situation how often the expected was true in the games learned from.
         """
 
     def team(self, seat: int) -> int:
@@ -135,33 +133,33 @@ class Game(Protocol):
         """The lowest and the highest score that `returns` can give."""
 
     def random_move(self, state: Any, moves: Any, rng: Any) -> int:
-        """A uniformly random legal move, by a quicker way than listing all of them."""
+        """A uniformly random legal move, found faster than by listing all of them."""
 
     def sensible_move(self, state: Any, moves: Any, rng: Any) -> int:
-        """A move as a sensible person would choose it, from nothing but what the mover sees.
+        """The move that a sensible person would choose, using only what the mover sees.
 
         It is the game's rule-based agent, and its playout policy.
         """
 
     def label(self, state: Any, move: int, observer: int) -> int:
-        """A code of all that `observer` learns from `move`, asked before it is played.
+        """A code for all that `observer` learns from `move`, called before it is played.
 
         A public move is its own label. A move that reveals more to the observer (a card that it
         draws) has a label of its own; one that reveals nothing (a secret bid) is `SILENT`; one that
-        nobody else knows to have been due (a bomb that is not played) is `UNNOTICED`.
+        nobody else knows was decided (a bomb that is not played) is `UNNOTICED`.
         """
 
     def playout_move(self, state: Any, moves: Any, rng: Any) -> int:
-        """A move as can be expected of another seat, for playouts: sensible, as far as it is known to be."""
+        """The move to expect of another seat in playouts: sensible, as far as that seat has proved to be."""
 
     def promising(self, state: Any, moves: Any) -> int:
-        """Write those legal moves that a search should consider, judged by what the mover sees."""
+        """Write the legal moves worth searching, judged by what the mover sees."""
 
     def alike(self, state: Any, move: int) -> int:
-        """A code that moves share which a search may treat as one, with little loss."""
+        """A code shared by moves that a search may treat as one, with little loss."""
 
     def possible(self, view: Any, moves: Any) -> int:
-        """Write the moves that the mover may be able to make as far as the view tells."""
+        """Write the moves that the mover may be able to make, as far as the view shows."""
 
     def grant(self, view: Any, move: int, rng: Any) -> None:
         """Fill blanks of the view so that the mover can make the possible move `move`."""
@@ -175,75 +173,75 @@ class Game(Protocol):
         """Fill the view with world `number` of `worlds_left`."""
 
     def outcomes(self, state: Any, moves: Any, odds: Any) -> int:
-        """Write every outcome of the chance event that is due and its probability, and return how many
-        there are; `play` carries one out. 0: they are too many to be listed, as those of a shuffle.
+        """Write every outcome of the chance event that is due, with its probability, and return how many
+        there are; `play` carries one out. Return 0 if there are too many to list, as for a shuffle.
         """
 
     features: ClassVar[tuple[str, ...]]
-    """The names of what `measure` writes, with `weights`, what one of each is worth: a linear evaluation."""
+    """The names of what `measure` writes; with `weights` (the worth of one each) a linear evaluation."""
 
     weights: ClassVar[tuple[float, ...]]
 
     def measure(self, state: Any, out: Any) -> None:
-        """Write the features of a position: what seat 0 has of each, less what seat 1 has."""
+        """Write the features of a position: for each, what seat 0 has minus what seat 1 has."""
 
     def evaluate(self, state: Any, out: Any) -> None:
         """Estimate what `returns` will be, one number per seat, within `score_range`."""
 
     def is_quiet(self, state: Any) -> bool:
-        """Whether the evaluation of a position can be trusted: nothing big is about to happen."""
+        """Whether the evaluation of a position can be trusted, because nothing big is about to happen."""
 
     def urgency(self, state: Any, move: int) -> float:
-        """How soon a search should try a move: the highest first."""
+        """How early a search should try a move: highest first."""
 
     def mirror(self, state: Any, move: int) -> int:
-        """A code that moves share which lead to positions of the same value, by a symmetry of the game."""
+        """A code shared by moves that, by a symmetry of the game, lead to positions of the same value."""
 
     def tally(self, state: Any, out: Any) -> None:
-        """Write what the game counts beside the score, `out[seat, i]` for name i of `counted`."""
+        """Write what the game counts besides the score: `out[seat, i]` for name i of `counted`."""
 
     interpreted: ClassVar[bool]
-    """Whether the rules cannot be compiled, as those of another library: then Python runs all searches."""
+    """Whether the rules cannot be compiled, such as those of another library; Python then runs them."""
 
     def every_move(self) -> Iterable[int]:
-        """The codes of all moves that can ever be legal, as `filed` writes them: others number them."""
+        """All moves that can ever be legal, by their codes from `filed`."""
 
     def filed(self, move: int) -> int:
-        """The code of a move in `every_move`; moves that differ in nothing that matters may share one."""
+        """The code of a move in `every_move`; moves without a meaningful difference may share one."""
 
     def validate(self) -> None:
         """Raise `BadOption` if the parameters do not make a game."""
 
     def exact_values(self, states: Any) -> Iterable[list[float]]:
-        """For each position: what every legal move is worth to the mover's side if all see everything and
-        play as well as can be, in the order of `legal`. By a solver of the game's own, from Python.
+        """For each position, in the order of `legal`: the value of every move to the mover's side if all see
+        everything and play perfectly. Computed in Python by the game's own solver.
         """
 
     def move_text(self, move: int) -> str:
         """A move as people write it."""
 
     def text_at(self, state: Any, move: int) -> str:
-        """A legal move as people write it in a position, where that matters: in chess e4 is another move for
-        either side.
+        """A legal move as people write it, where that depends on the position: in chess, e4 is a different
+        move for each side.
         """
 
     def tell(self, state: Any, move: int, observer: int) -> str:
-        """A move as `observer` hears of it, asked before it is played; "" if nothing may be said."""
+        """A move as announced to `observer`, called before it is played; "" if nothing may be said."""
 
     def parse_move(self, text: str) -> int:
-        """The move that people mean by `text`; `ParseError` says what is understood."""
+        """The move that `text` means; `ParseError` says what is understood."""
 
     def parse_position(self, text: str) -> Any:
-        """The `State` that people mean by `text` in a notation of the game's own, a file say."""
+        """The `State` that `text` describes in the game's own notation, for example a file."""
 
     def note(self, state: Any, text: str) -> None:
-        """Note in a position what is known beside the cards, as people write it."""
+        """Add to a position what is known besides the cards, as people write it."""
 
     def seat_name(self, seat: int) -> str:
         """What people call a seat, such as "north"."""
 
     def usual_seat(self, state: Any) -> int:
-        """The seat that a person takes who names none: one with something to decide."""
+        """The seat a person gets by default: one that has something to decide."""
 
     def announce(self, state: Any, observer: int) -> str:
         """Who makes the move that is due, as `observer` is told: "you", or in Bridge "north (dummy)", whose
@@ -254,7 +252,7 @@ class Game(Protocol):
         """What a person should know before the first move beside the position; "" if that says it all."""
 
     def describe_result(self, state: Any, seat: int) -> str:
-        """What came of a finished game, as players of it say; "" where points and a winner say it all."""
+        """The result of a finished game in its players' words; "" where points and a winner say it all."""
 
     def picture(self, view: Any, seat: int) -> str:
         """The position as `seat` sees it, for a terminal."""
@@ -306,7 +304,7 @@ def shows(game, state, move):
 
 
 def predict(game, view, seat, move, chances, moves, rng):
-    """Nothing is foreseen."""
+    """Nothing is filled in."""
 
 
 def tally(game, state, out):
@@ -314,12 +312,12 @@ def tally(game, state, out):
 
 
 def every_move(game):
-    """Not said: a move is known by its place in the list of legal ones."""
+    """None: a move is identified by its place in the list of legal ones."""
     return ()
 
 
 def filed(game, move):
-    """Every move is told apart."""
+    """Every move is distinct."""
     return move
 
 
@@ -328,7 +326,7 @@ def validate(game):
 
 
 def team(game, seat):
-    """Everybody plays for himself."""
+    """All seats play for themselves."""
     return seat
 
 
@@ -343,7 +341,7 @@ def random_move(game, state, moves, rng):
 
 
 def sensible_move(game, state, moves, rng):
-    """No better idea than a random move."""
+    """A random move."""
     return game.random_move(state, moves, rng)
 
 
@@ -353,7 +351,7 @@ def label(game, state, move, observer):
 
 
 def playout_move(game, state, moves, rng):
-    """Everybody is as sensible as the rules of thumb."""
+    """The rules of thumb."""
     return game.sensible_move(state, moves, rng)
 
 
@@ -377,7 +375,7 @@ def grant(game, view, move, rng):
 
 
 def worlds_left(game, view, seat):
-    """Not said: no ending is solved exactly."""
+    """0: no ending is solved exactly."""
     return 0
 
 
@@ -395,7 +393,7 @@ def measure(game, state, out):
 
 
 def evaluate(game, state, out):
-    """The middle of the range, and what has been scored so far, less what others have on average."""
+    """The middle of the range, plus the score so far, minus the average score."""
     game.returns(state, out)
     low, high = game.score_range()
     shift = (low + high) / 2
@@ -411,7 +409,7 @@ def is_quiet(game, state):
 
 
 def urgency(game, state, move):
-    """All moves are as good to begin with."""
+    """All moves are equally urgent."""
     return 0.0
 
 
@@ -431,7 +429,7 @@ def move_text(game, move):
 
 
 def text_at(game, state, move):
-    """It is written so in every position."""
+    """The same text in every position."""
     return game.move_text(move)
 
 
@@ -452,17 +450,19 @@ def parse_move(game, text):
 
 
 def parse_position(game, text):
-    """There is no notation but that of all games."""
+    """Only the notation common to all games."""
     from kibitz.errors import ParseError, quoted
 
     raise ParseError(f"{quoted(text)} is not a position; write the deal and the moves, such as '7: 3C 2D'")
 
 
 def note(game, state, text):
-    """Nothing is known beside the cards."""
+    """Nothing besides the cards is known."""
     from kibitz.errors import Unsupported, quoted
 
-    raise Unsupported(f"in {type(game).__name__} nothing is known beside the cards; leave {quoted(text)} out")
+    raise Unsupported(
+        f"in {type(game).__name__} nothing is known besides the cards; leave out {quoted(text)}"
+    )
 
 
 def seat_name(game, seat):

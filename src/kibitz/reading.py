@@ -50,7 +50,7 @@ def deal_number(text: str) -> int:
     """The number of a deal, as people give it; `ParseError` says what would be right."""
     number = whole_number(text)
     if number is None or number < 0:
-        raise ParseError(f"{quoted(text)} is no number of a deal; write it in digits, from 0 to 2⁶³ − 1")
+        raise ParseError(f"{quoted(text)} is not a deal number; write it in digits, from 0 to 2⁶³ − 1")
     return number
 
 
@@ -78,7 +78,7 @@ def json_number(word: str) -> int | float:
     """A number in JSON: whole ones of at most 64 bits, others finite."""
     found = whole_number(word) if re.fullmatch("-?[0-9]+", word) else float(word)
     if found is None or not math.isfinite(found):
-        raise ParseError(f"{quoted(word)} is no number that can be used")
+        raise ParseError(f"{quoted(word)} is not a number that can be used")
     return found
 
 
@@ -134,7 +134,7 @@ def file_text(path: Path, hint: str = "check its name") -> str:
     try:
         return file_bytes(path, hint).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path} cannot be read: it is no text in UTF-8; {hint}") from None
+        raise InputError(f"{path} cannot be read: it is not text in UTF-8; {hint}") from None
 
 
 def is_file(text: str) -> bool:

@@ -65,7 +65,7 @@ def replay(store: Store, number: int, deal: int, seating: int = 0) -> Record:
     Every game can be replayed: if its moves were not kept, the same agents play it again.
     """
     if number not in (known := sorted(store.numbers())):
-        raise BadOption(f"there is no match {number} in the store; there is: {', '.join(map(str, known))}")
+        raise BadOption(f"there is no match {number} in the store; available: {', '.join(map(str, known))}")
     kept = store.kept(number)
     match, code = kept.match, kept.code
     if match.judged:

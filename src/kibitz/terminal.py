@@ -288,7 +288,7 @@ def _takings(game: Any, seat: int, before: list[float], after: list[float]) -> l
 
 
 def _counts(state: position.State, seat: int) -> list[str]:
-    """What the game counts beside the score, one line a seat."""
+    """What the game counts besides the score, one line a seat."""
     game = state.game
     counts = np.zeros((game.seats, len(game.counted)))
     game.tally(state.record, counts)

@@ -473,7 +473,7 @@ def check_hidden(
                 if other is not None:
                     pairs.append((state, other))
     checks: list[tuple[str, Callable[[], str]]] = [
-        ("what is hidden can be dealt anew", partial(_check_pairs, game, hidden, pairs))
+        ("what is hidden can be dealt again", partial(_check_pairs, game, hidden, pairs))
     ]
     if pairs:
         checks.append(("views and legal moves stay the same", partial(_check_same_views, pairs)))

@@ -212,8 +212,7 @@ def _read_one(content: Any, allow: trust.Allow | None) -> Board | Played:
     except (KeyError, TypeError, ParseError) as error:
         reason = f": {error}" if isinstance(error, ParseError) else ""
         raise ParseError(
-            "this is no record as `kibitz replay --json` prints it, with 'game', 'moves', 'seed' and 'deal'"
-            + reason
+            "this is not a record of `kibitz replay --json`, with 'game', 'moves', 'seed' and 'deal'" + reason
         ) from None
     if specs.split(game)[0] == "openspiel":
         raise Unsupported(f"{game} is OpenSpiel's own game, and its records are not converted")
@@ -233,7 +232,7 @@ def _read_one(content: Any, allow: trust.Allow | None) -> Board | Played:
         while table.is_chance:
             word = next(streams, None)
             if word is None:
-                raise InputError("the game ends where chance decides, and it is not told how")
+                raise InputError("the game ends before a chance event whose outcome is not given")
             used.append(word)
             table.deal(word)
         if move is not None:
@@ -245,7 +244,7 @@ def _read_one(content: Any, allow: trust.Allow | None) -> Board | Played:
 def _stream(word: Any) -> int:
     """The stream of a chance event, as `_record` writes it."""
     if not re.fullmatch("[0-9a-fA-F]{1,16}", str(word)):
-        raise ParseError(f"{told(word)} among 'chance' is no number of 16 hexadecimal digits")
+        raise ParseError(f"{told(word)} among 'chance' is not a number of 16 hexadecimal digits")
     return int(str(word), 16)
 
 
@@ -292,7 +291,9 @@ def read_actions(text: str) -> list[Board | Played]:
 def _read_kibitz(short: str, parameters: dict[str, str], actions: Iterator[int]) -> Played:
     names = {short_name(name): name for name in games.known()}
     if short not in names:
-        raise ParseError(f"{quoted(short)} is no game that can be read; there is bridge, {', '.join(names)}")
+        raise ParseError(
+            f"{quoted(short)} is not a game that can be read. Available: bridge, {', '.join(names)}"
+        )
     name = names[short]
     spec = spec_of(name, parameters, told_as_numbers(games.game_class(name)))
     table = _Table(games.load_known(spec))
@@ -318,7 +319,7 @@ def _read_kibitz(short: str, parameters: dict[str, str], actions: Iterator[int])
 def _action(word: str) -> int:
     number = whole_number(word)
     if number is None:
-        raise ParseError(f"{quoted(word)} is no action; OpenSpiel's are smaller")
+        raise ParseError(f"{quoted(word)} is not an action; OpenSpiel's are smaller")
     return number
 
 
@@ -345,7 +346,7 @@ def _kibitz_line(played: Played) -> str:
             if table.encoding.moves(table.state.array)[number] != move:
                 raise InputError(
                     f"{table.rules.move_text(move)} shares its number with other plays of the same ranks, so "
-                    f"that this game cannot be told by numbers"
+                    f"that this game cannot be written as numbers"
                 )
             actions.append(number)
             table.state.play(move)
@@ -366,7 +367,7 @@ _TWIN = BridgePlay(cast(Any, Bridge)())
 def _bridge_line(board: Board) -> str:
     """Deal, auction and play; OpenSpiel's players are the seats from north on."""
     if not all(board.hands) or board.cards != FULL:
-        raise InputError(f"board {board.number or ''} is not told whole; OpenSpiel's bridge deals 52 cards")
+        raise InputError(f"board {board.number or ''} is not complete; OpenSpiel's bridge deals 52 cards")
     dealer, calls = board.dealer, board.auction
     if not calls and board.level:
         dealer = board.declarer if dealer is None else dealer
@@ -407,7 +408,7 @@ def _read_bridge(parameters: dict[str, str], actions: Iterator[int], board_numbe
         hands[place % 4] |= 1 << _TWIN.move(action)
     dealt = parameters.get("dealer", "0")
     if dealt not in ("0", "1", "2", "3"):
-        raise ParseError(f"dealer={quoted(dealt)} is no seat; north is 0, east 1, south 2, west 3")
+        raise ParseError(f"dealer={quoted(dealt)} is not a seat; north is 0, east 1, south 2, west 3")
     dealer = int(dealt)
     calls: list[str] = []
     for action in takewhile(_CALL_WORDS.__contains__, rest):

@@ -76,12 +76,14 @@ _SNELLEMAN = "kibitz.agents.snelleman:Snelleman"
 SETTINGS: dict[str, Setting] = {
     "random": Setting(PolicyPlayer, {"sense": 0.0}, "uniformly random legal moves"),
     "rule-based": Setting(PolicyPlayer, {"sense": 1.0}, "the game's rules of thumb, no search"),
-    "flat": Setting(FlatMonteCarlo, {}, "flat Monte Carlo: as many playouts for every move"),
+    "flat": Setting(FlatMonteCarlo, {}, "flat Monte Carlo: equally many playouts for every move"),
     "uct": Setting(TreeSearch, {"worlds": "one"}, "UCT on one sampled deal (perfect information: the game)"),
     "determinized": Setting(TreeSearch, {"worlds": "many"}, "UCT on many sampled deals, votes summed"),
     "ismcts": Setting(TreeSearch, {}, "information-set MCTS: a new deal each iteration, one tree"),
-    "possible": Setting(TreeSearch, {"worlds": "possible"}, "a tree over the moves that seats might hold"),
-    "cheating": Setting(TreeSearch, {"worlds": "true"}, "UCT on the real cards: the upper bound"),
+    "possible": Setting(
+        TreeSearch, {"worlds": "possible"}, "a tree over all moves that seats might be able to make"
+    ),
+    "cheating": Setting(TreeSearch, {"worlds": "true"}, "UCT on the real cards: an upper bound"),
     "karamatic-mcts": Setting(
         TreeSearch,
         {
@@ -111,7 +113,7 @@ SETTINGS: dict[str, Setting] = {
     "minimax": Setting(
         _CLASSICAL,
         {"depth": 3, "prune": "none", "urgency": False, "killers": False, "history": False, "table": False},
-        "minimax to a depth (max^n with more than two sides), nothing left out; no hidden cards",
+        "minimax to a depth (max^n with more than two sides), nothing pruned; no hidden cards",
     ),
     "alphabeta": Setting(
         _CLASSICAL, {}, "alpha-beta with ordered moves and a table, deeper and deeper; no hidden cards"
@@ -129,7 +131,7 @@ SETTINGS: dict[str, Setting] = {
     "pimc": Setting(
         "kibitz.agents.pimc:Pimc",
         {},
-        "worlds that agree with all that is known, each searched with open cards, the best move on average; "
+        "perfect-information Monte Carlo: worlds sampled, each searched with open cards; "
         "in Bridge by an exact solver",
         {"Bridge": "kibitz.agents.bridge:Pimc"},
     ),
@@ -155,7 +157,7 @@ SETTINGS: dict[str, Setting] = {
     "castelein-random": Setting(
         "kibitz.agents.castelein:CasteleinRandom",
         {},
-        "Castelein 2017: any legal play of Tichu, cards told apart",
+        "Castelein 2017: any legal play of Tichu, all cards distinct",
     ),
     "castelein-mc": Setting(
         "kibitz.agents.castelein:CasteleinMC",
@@ -191,7 +193,7 @@ SETTINGS: dict[str, Setting] = {
         "OpenSpiel's information-set MCTS (extra openspiel); quick in its own games, oh_hell and bridge",
     ),
     "expert": Setting(
-        TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` tells; options change it"
+        TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` shows; options change it"
     ),
 }
 

@@ -50,7 +50,7 @@ class Pimc(Searcher):
     iterations: int = option(100, "deals that are solved for one decision", least=1, most=10**6)
     objective: float | str = option(
         "points",
-        "what to strive for: points (tricks, or the score, as the game counts), or contract: to make or to "
+        "what to maximize: points (tricks, or the score, as the game counts), or contract: to make or to "
         "beat it, then tricks",
         choices=("points", "contract"),
     )
@@ -100,7 +100,7 @@ class Pimc(Searcher):
                     break  # such deals are too rare to look for more
                 raise InputError(
                     f"no deal was found that agrees with the cards seen and with the auction "
-                    f"({promises_text(view.record)}); widen what it has told"
+                    f"({promises_text(view.record)}); widen the ranges"
                 )
             solved = []
             for values in dds.card_values(list(worlds[kept].view(np.recarray)), asker):

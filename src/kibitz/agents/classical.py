@@ -29,27 +29,33 @@ def follow(game, position, move):
 class Classical:
     """An agent that searches to a depth; the named ones are settings of it."""
 
-    depth: int = option(4, "moves to look ahead; throws of chance do not count", least=1, most=1000)
-    time: float | None = option(None, "deeper and deeper for this time, up to the depth", kind=Duration)
-    nodes: int = option(0, "deeper and deeper, up to so many positions; 0: no limit", least=0, most=10**12)
+    depth: int = option(4, "moves to look ahead; dice rolls do not count", least=1, most=1000)
+    time: float | None = option(
+        None, "search deeper and deeper for this time, up to the depth", kind=Duration
+    )
+    nodes: int = option(
+        0, "search deeper and deeper, up to this many positions; 0: no limit", least=0, most=10**12
+    )
     prune: str = option(
         "window",
         "none: minimax; window: α and β; star1, star2: also by the range of scores, at chance events",
         choices=PRUNE,
     )
-    hard: bool = option(False, "values outside of the window become its ends (fail-hard)")
+    hard: bool = option(False, "clip values to the window (fail-hard)")
     strict: bool = option(False, "cut only beyond the window, not on equal values")
-    quiet: int = option(0, "so many moves further while the position is not quiet", least=0, most=100)
+    quiet: int = option(
+        0, "search up to this many moves further while the position is not quiet", least=0, most=100
+    )
     decided: float = option(
-        0.0, "an evaluation so far from the middle of the range ends the search; 0: never", least=0
+        0.0, "stop at positions evaluated at least this far from an even score; 0: never", least=0
     )
     urgency: bool = option(True, "try moves in the order that the game calls urgent")
-    killers: bool = option(True, "try moves first that have cut at the same ply")
-    history: bool = option(True, "try moves earlier that have often cut")
-    table: bool = option(True, "keep positions, for those that are reached again")
-    symmetry: bool = option(False, "try one of the moves that the game calls mirrored")
-    keep: int = option(0, "try only so many moves, the most urgent ones; 0: all", least=0)
-    keep_from: int = option(0, "… from this depth on", least=0)
+    killers: bool = option(True, "try moves first that caused a cutoff at the same ply")
+    history: bool = option(True, "try moves earlier that often caused cutoffs")
+    table: bool = option(True, "store positions in a table, for when they are reached again")
+    symmetry: bool = option(False, "search only one of several moves that are mirror images")
+    keep: int = option(0, "search only the N most urgent moves; 0: all", least=0)
+    keep_from: int = option(0, "apply `keep` from this depth on", least=0)
     spec: str = ""
     cheating: bool = False
     used: int = field(default=0, repr=False, compare=False)

@@ -314,7 +314,9 @@ class Cluster(Executor):
     def __init__(self, address: str) -> None:
         address = os.environ.get("RAY_ADDRESS") or address if address == "auto" else address
         if address == "local":
-            raise BadOption("'local' is no cluster; give the number of processes (--jobs) for this machine")
+            raise BadOption(
+                "'local' is not a cluster; give the number of processes (--jobs) for this machine"
+            )
         ray = self._ray = _import_ray()
         self._undo = ExitStack()
         if not ray.is_initialized():

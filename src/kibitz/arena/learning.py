@@ -1,7 +1,7 @@
 """Learning counters: an agent plays against itself, and every position of a finished game teaches.
 
 The games are those of the match with the same seed, numbered from 0, so that learning can be interrupted
-and gone on with, and gives the same counters on any number of processes. Beside counting, dealing is put
+and continued later, and gives the same counters on any number of processes. Beside counting, dealing is put
 to the test: at every decision a world is dealt for every legal move, once at random and once by the
 counters learned before, and compared with the truth.
 """

@@ -36,7 +36,7 @@ class AgentResult:
     points: Estimate
     total_points: float
     counts: dict[str, int]
-    """What the game counts beside the score, in all games; nothing, if that is not known of all."""
+    """What the game counts besides the score, in all games; nothing, if that is not known of all."""
     shares: dict[str, Estimate]
     """What of that people look at, as shares, by the names of the measures."""
 
@@ -71,7 +71,7 @@ class MatchResult:
     seconds: float
     agents: list[AgentResult]
     differences: list[Estimate]
-    """Points a game of the first agent less those of each other, paired by deal."""
+    """Points per game of the first agent less those of each other, paired by deal."""
     returns: NDArray[np.float64]
     """The score of every game, [deal, seating, seat]."""
     complete: bool = True

@@ -241,7 +241,7 @@ class PlayedGame:
     decisions: NDArray[np.int64]
     """How often each seat chose."""
     counts: NDArray[np.float64]
-    """What the game counts beside the score, [seat, name]."""
+    """What the game counts besides the score, [seat, name]."""
 
 
 def play_game(game: Any, agents: Sequence[Agent], seed: int, deal: int, seating: int) -> PlayedGame:

@@ -54,7 +54,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a game counts beside the score, on the first deals of a match."""
+    """What a game counts besides the score, on the first deals of a match."""
 
     deals: int
     """How many: those of whole batches, for sums cannot be divided."""
@@ -249,7 +249,7 @@ class Store(StoreFile):
                 self._db.execute(query, (*claim, self._program))
 
     def finished(self, number: int, deals: int | None = None) -> int:
-        """How many of the first `deals` deals are in the store; of all, if not said."""
+        """How many of the first `deals` deals are in the store (default: of all)."""
         return sum(n for _, _, n, _ in self._stretches("batch", number, deals, is_cut=True))
 
     def _stretches(

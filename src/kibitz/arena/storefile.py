@@ -85,7 +85,7 @@ CREATE TABLE record (               -- the moves of games, where they were asked
 ) WITHOUT ROWID;
 """,
     """
--- JSON: what the game counts beside the score, of every agent: sums over deals, of counts and of squares
+-- JSON: what the game counts besides the score, of every agent: sums over deals, of counts and of squares
 ALTER TABLE batch ADD COLUMN counts TEXT NOT NULL DEFAULT '{}';
 """,
     """
@@ -240,7 +240,7 @@ class StoreFile:
         """Whether this is a store, and one that can be used; a file that is none is not touched."""
         version, is_ours, newest = found.version, found.application == _APPLICATION, len(MIGRATIONS)
         if version == 0 and found.tables and not is_ours:
-            raise InputError(f"{self.path} is an SQLite file, but no store of Kibitz; nothing was changed")
+            raise InputError(f"{self.path} is an SQLite file, but not a Kibitz store; nothing was changed")
         if version and not is_ours:
             raise InputError(f"{self.path} belongs to another program; nothing was changed")
         if version > newest:
@@ -354,7 +354,7 @@ class StoreFile:
                         raise InputError(f"the store {self.path} cannot be read: no permission") from error
                     raise Unwritable(
                         f"the store {self.path} cannot be written: no permission for it or its folder. "
-                        f"What is there is kept; give permission, or name another store with --store"
+                        f"Its contents are kept; give permission, or name another store with --store"
                     ) from error
                 case ["SQLITE", "BUSY"]:
                     raise Unwritable(
@@ -363,7 +363,7 @@ class StoreFile:
                 case ["SQLITE", "IOERR"]:
                     raise Unwritable(f"the store {self.path} cannot be written ({error}). {kept}") from error
                 case ["SQLITE", "NOTADB" | "CORRUPT"]:
-                    raise Damaged(f"{self.path} is no store of Kibitz, or damaged ({error})") from error
+                    raise Damaged(f"{self.path} is not a Kibitz store, or is damaged ({error})") from error
             if isinstance(error, sqlite3.ProgrammingError):  # a fault of ours
                 raise
             raise Damaged(f"the store {self.path} is damaged ({error}); restore it from a copy") from error

@@ -27,11 +27,11 @@ MEASURES = {
     "win_rate": "games won",
     "decided": "games won, of those not drawn",
     "unbeaten": "games won or drawn",
-    "score": "games won, a draw as half of one",
+    "score": "games won, counting a draw as half",
     "points": "points per game",
-    "lead": "points per game more than the others",
+    "lead": "points per game ahead of the others",
     "total": "points per game of all sides together",
-    "share_of_points": "points, of those of all sides together",
+    "share_of_points": "points, as a share of all sides' together",
 }
 """What can be asked of an agent in a match, in every game."""
 
@@ -131,7 +131,7 @@ class Tally:
         return self.played.sum(axis=1) / self.sides
 
     def difference(self, first: int, second: int) -> NDArray[np.float64]:
-        """Points a game of one agent less those of another, one number a deal."""
+        """Points per game of one agent less those of another, one number a deal."""
         each = self.points / self.played
         return each[:, first] - each[:, second]
 

@@ -63,7 +63,7 @@ TESTS = ("mcnemar", "paired")
 
 
 def is_count(measure: str) -> bool:
-    """Whether a measure is about what the game counts beside the score."""
+    """Whether a measure is about what the game counts besides the score."""
     return measure not in (*MEASURES, *JUDGED, GAP)
 
 
@@ -85,12 +85,12 @@ class MatchGrid:
     agents: tuple[str, ...]
     """One agent per seat or team, the last one fills the rest; `{n}` stands for a value of the grid."""
     game: str = ""
-    """The game; the experiment's, if not said."""
+    """The game (default: the experiment's)."""
     games: Any = 0
-    """Of every cell, rounded up to whole deals: a number, or a list in the order of the grid; the
-    experiment's, if not said."""
+    """Games per cell, rounded up to whole deals: a number, or a list in the order of the grid (default:
+    the experiment's)."""
     quick_games: Any = 0
-    """With --quick: a number, or a list in the order of the grid; as at the top, if not said."""
+    """Games with --quick: a number, or a list in the order of the grid (default: as at the top)."""
     seed: int = 0
     """Added to the experiment's seed. Matches with the same seed are played on the same deals."""
     rotate: bool = True
@@ -131,9 +131,9 @@ class Tournament:
     agents: tuple[str, ...]
     """At least two, all different."""
     game: str = ""
-    """The game; the experiment's, if not said."""
+    """The game (default: the experiment's)."""
     games: int = 0
-    """Of every pair; the experiment's, if not said."""
+    """Games per pair (default: the experiment's)."""
 
 
 @dataclass(frozen=True)
@@ -145,15 +145,15 @@ class RowPlan:
     table: str = ""
     """The heading of the table that the line belongs to, where there are several."""
     measure: str = "points"
-    """What is asked of the agent, see below; `gap`: the share of the way from `base` to `ceiling`."""
+    """What is measured, see below; `gap`: the share of the way from `base` to `ceiling`."""
     agent: int = 0
-    """Whose; the first agent of the match is 0."""
+    """Which agent; the first of the match is 0."""
     cell: str = ""
-    """What the line is called; `{n}` is the value of n in the grid."""
+    """The label of the line; `{n}` is the value of n in the grid."""
     name: str = ""
-    """A name by which notes and figures refer to the line."""
+    """The name by which notes and figures refer to the line."""
     less: str = ""
-    """Another match on the same deals, whose value is taken off, deal by deal."""
+    """Another match on the same deals, whose value is subtracted, deal by deal."""
     base: str = ""
     """For a gap: the match of the agent to improve on."""
     ceiling: str = ""
@@ -166,10 +166,10 @@ class RowPlan:
     published: Any = None
     """A number, or a list in the order of the grid; shares from 0 to 1."""
     published_games: int = 0
-    """The number of games behind what was published, which has an error of its own: that of a share is
-    known from it, of anything else it is taken from the spread that was measured."""
+    """The number of games behind the published figure, from which its own error follows: that of a share
+    directly, that of anything else with the measured spread."""
     goal: float | None = None
-    """A value that one would like to reach."""
+    """A value to aim for."""
     above: float | None = None
     """Test whether the value is above this one; a one-sided p-value is given, with the deal as the unit."""
     test: str = ""
@@ -179,9 +179,9 @@ class RowPlan:
     pooled: bool = False
     """One line for the whole grid: the mean of all its cells, deal by deal."""
     cause: str = ""
-    """Why it may differ from what was published; said if it does."""
+    """Why it may differ from the published figure; printed if it does."""
     digits: int | None = None
-    """Behind the point; if not said, one, or three for points of a game that has few."""
+    """Decimals shown (default: 1, or 3 in a game with few points)."""
 
 
 @dataclass(frozen=True)
@@ -191,25 +191,25 @@ class FigurePlan:
     kind: str
     """`intervals` (of rows), `curve`, `bars` or `heat` (over a grid), `distribution` (of single games)."""
     caption: str = ""
-    """What is said below it."""
+    """The caption below it."""
     rows: tuple[str, ...] = ()
-    """For intervals: the names of rows; all, if not said."""
+    """For intervals: the names of rows (default: all)."""
     match: str = ""
     """For a curve, bars or a heat map: a match with a grid."""
     matches: tuple[str, ...] = ()
     """For a distribution: names of matches."""
     measure: str = "points"
-    """What is shown."""
+    """What is plotted."""
     measures: tuple[str, ...] = ()
     """For a curve or bars: several that are shown together, instead of `measure` and `y`."""
     agent: int = 0
-    """Whose."""
+    """Which agent."""
     x: str = ""
     """The name in the grid that runs along the axis."""
     y: str = ""
-    """The name that runs down a heat map, or has a line or bar for each of its values."""
+    """The name in the grid that runs down a heat map, or has a line or bar for each of its values."""
     label: str = ""
-    """What is written at the axis."""
+    """The label of the axis."""
     mark: float | None = None
     """For a distribution: a value to mark."""
 
@@ -219,9 +219,9 @@ class LearnedPlan:
     """The counters of an agent, as `kibitz learn` made them: a line of a table and of two figures."""
 
     agent: str
-    """Whose; the counters lie beside the rules of the game."""
+    """Whose counters; the file lies beside the rules of the game."""
     cell: str = ""
-    """What the line is called; the agent, if not said."""
+    """The label of the line (default: the agent)."""
     published_at_random: float | None = None
     """The share of worlds, dealt at random, that were right about the next player."""
     published_by_counters: float | None = None
@@ -238,45 +238,45 @@ class ComputedPlan:
     algorithm: str
     """As in `kibitz solve`; minimax, which looks at all leaves, stands beside it."""
     cell: str = ""
-    """What the line is called; tree and algorithm, if not said."""
+    """The label of the line (default: tree and algorithm)."""
     name: str = ""
-    """A name by which notes and the summary refer to the line."""
+    """The name by which notes and the summary refer to the line."""
     table: str = ""
     """The heading of the table that the line belongs to, where there are several."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked, what is played for it, and what is shown."""
+    """The question, the games to play for it, and what to show."""
 
     name: str
-    """The store knows it by this name; the file's, if not said."""
+    """Its name in the store (default: the file's name)."""
     title: str = ""
     """The heading of its table."""
     question: str = ""
-    """What one wants to know."""
+    """The question it answers."""
     source: str = ""
-    """Where published figures are from."""
+    """Where the published figures come from."""
     game: str = ""
-    """The game of all matches that do not say another."""
+    """The game of all matches that do not name another."""
     seed: int = 1
     """Names the deals; the same seed gives the same table."""
     games: int = 200
-    """Of every match, rounded up to whole deals."""
+    """Games per match, rounded up to whole deals."""
     quick_games: int = 0
-    """With --quick; a tenth, if not said."""
+    """Games with --quick (default: a tenth)."""
     published_games: int = 0
-    """With --scale 1; as many as `games`, if not said."""
+    """Games with --scale 1 (default: `games`)."""
     confidence: float = 0.95
-    """Of all intervals, verdicts and tests: 0.99 asks for p-values below 1 %."""
+    """Confidence level of all intervals, verdicts and tests: with 0.99, p-values must be below 1 %."""
     core_seconds: float = 0.0
-    """What `games` games of every match cost, measured; for `kibitz reproduce`."""
+    """Measured processor time for `games` games of every match; for `kibitz reproduce`."""
     quick_core_seconds: float = 0.0
-    """What --quick costs, if that is not in proportion."""
+    """Processor time of --quick, if that is not in proportion."""
     notes: tuple[str, ...] = ()
-    """Said below the table; `{name}` is the measured value of the row with that name."""
+    """Printed below the table; `{name}` is the measured value of the row with that name."""
     summary: tuple[str, ...] = ()
-    """Said above the table: `{name}` is the value without its interval, `{name-beside}` says how the
+    """Printed above the table: `{name}` is the value without its interval, `{name-beside}` says how the
     published figure compares with it."""
     matches: dict[str, MatchGrid] = field(default_factory=dict)
     tournaments: dict[str, Tournament] = field(default_factory=dict)
@@ -338,11 +338,11 @@ def read(
     has allowed them (`kibitz.trust`); `allow` is asked before they are needed.
     """
     if _ENDLESS_KEY.search(text):  # `tomllib` takes time by the square of its parts
-        raise ParseError(f"{where} is no TOML of an experiment: a key has more than 100 parts")
+        raise ParseError(f"{where} is not an experiment in TOML: a key has more than 100 parts")
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ParseError(f"{where} is no TOML: {str(error)[:200]}") from error
+        raise ParseError(f"{where} is not valid TOML: {str(error)[:200]}") from error
     table.setdefault("name", name)
     matches = _tables(table.pop("match", {}), f"{where}: match")
     tournaments = _tables(table.pop("tournament", {}), f"{where}: tournament")
@@ -727,7 +727,7 @@ def _check_shares(row: RowPlan, where: str) -> None:
         given += [(key, x) for key, x in (("goal", row.goal), ("above", row.above)) if x is not None]
         for key, x in given:
             if not (-1 if row.less else 0) <= x <= 1:
-                raise ParseError(f"{where}: {key} = {x} is no share of games; {x} % is {x / 100:g}")
+                raise ParseError(f"{where}: {key} = {x} is not a share of games; {x} % is {x / 100:g}")
     _check_games(row.published_games, "published_games", where, least=0)
     if row.published_games and row.published is None:
         raise ParseError(f"{where}: published_games goes with published")
@@ -771,7 +771,7 @@ def _check_figure(figure: FigurePlan, experiment: Experiment, where: str) -> Non
         if figure.x == figure.y:
             raise ParseError(f"{where}: x and y are both {figure.x}; name two")
         if figure.kind == "curve" and not all(isinstance(x, int | float) for x in grid.grid[figure.x]):
-            raise ParseError(f"{where}: {figure.x} has values that are no numbers; take kind = 'bars'")
+            raise ParseError(f"{where}: {figure.x} has values that are not numbers; take kind = 'bars'")
     if figure.kind == "distribution" and not figure.matches:
         raise ParseError(f"{where}: a distribution needs matches, a list of names")
 
@@ -782,7 +782,7 @@ def _check_learned(plan: LearnedPlan, game: str, where: str) -> None:
     counters.find(load_known(game), plan.agent)
     for share in (plan.published_at_random, plan.published_by_counters):
         if share is not None and not 0 <= share <= 1:
-            raise ParseError(f"{where}: {share} is no share of worlds; {share} % is {share / 100:g}")
+            raise ParseError(f"{where}: {share} is not a share of worlds; {share} % is {share / 100:g}")
 
 
 def _check_measure(measure: str, grid: MatchGrid, where: str, *others: str) -> None:

@@ -92,7 +92,7 @@ class Run:
         for name in ("command", "folder"):
             row.text(f"run.{name}", getattr(found, name))
         if not isinstance(found.versions, dict) or not isinstance(found.numbers, list):
-            raise row.damaged("run.versions is no object, or run.numbers is no list")
+            raise row.damaged("run.versions is not an object, or run.numbers is not a list")
         for key, version in found.versions.items():
             row.text("run.versions", key)
             row.text("run.versions", version)

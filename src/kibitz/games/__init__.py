@@ -224,7 +224,7 @@ def _from_file(path: Path) -> Any:
     ]
     if len(found) != 1:
         names = ", ".join(cls.__name__ for cls in found) or "none"
-        raise BadGame(f"{quoted(path.name)[1:-1]} must hold exactly one class marked @game; there is {names}")
+        raise BadGame(f"{quoted(path.name)[1:-1]} must hold exactly one class marked @game; found: {names}")
     if not getattr(found[0], "interpreted", False) and kernel.compiles():
         ending.may_crash(path.name)
     return found[0]

@@ -82,7 +82,9 @@ def _parts(name: str, kind: Any) -> tuple[type, ...]:
     if kind.dynamics == library.Dynamics.MEAN_FIELD:
         raise Unsupported(f"{name} is played by a crowd (mean field) and not by seats; choose another")
     if kind.chance_mode == library.ChanceMode.SAMPLED_STOCHASTIC:
-        raise Unsupported(f"{name} draws lots in secret, so that no history tells a position; choose another")
+        raise Unsupported(
+            f"{name} draws chance events in secret, so the moves do not determine a position; choose another"
+        )
     if kind.action_structs_only:
         raise Unsupported(f"OpenSpiel does not list the moves of {name}; choose another game")
     has_chance = kind.chance_mode != library.ChanceMode.DETERMINISTIC
@@ -201,7 +203,7 @@ class _Rules:
     def legal(game, state, moves):
         found = position(game, state).legal_actions()
         if len(found) > len(moves):
-            raise Unsupported(f"{type(game).__name__} has more moves than OpenSpiel tells; choose another")
+            raise Unsupported(f"{type(game).__name__} has more moves than OpenSpiel lists; choose another")
         moves[: len(found)] = found
         return len(found)
 

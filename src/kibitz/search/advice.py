@@ -77,10 +77,10 @@ class Advice:
             tried = f" {error:>8} {row.visits:>8} {row.available:>10}" if was_tried else ""
             lines.append(f"{mark} {row.text:<{width}} {value:>16}{tried}{shares}")
         if was_tried:
-            how = "exact" if self.exact else f"{self.iterations:,} iterations"
+            how = "exact" if self.exact else numbered(self.iterations, "iteration")
             how += f", {numbered(self.worlds, 'world')}"
         else:
-            how = "exact, " * self.exact + f"{self.iterations:,} positions"
+            how = "exact, " * self.exact + numbered(self.iterations, "position")
         lines.append(f"  {self.agent}: {how}, {self.seconds:.3f} s, seed {self.seed}")
         best = next(row for row in self.rows if row.move == self.best)
         if any(row.value > best.value and 0 < row.visits < best.visits for row in self.rows):

@@ -169,7 +169,7 @@ def _unit(objective: Any) -> tuple[float, float, str]:
         return objective.span / objective.top, objective.low, "points"
     if objective.wins == 1.0:
         return 1.0 / objective.top, 0.0, "chance to win"
-    return 1.0 / objective.top, 0.0, "points and win"
+    return 1.0 / objective.top, 0.0, "value, 0 to 1"
 
 
 @dataclass
@@ -177,43 +177,47 @@ class Searcher:
     """An agent that looks ahead: what flat Monte Carlo and tree search have in common."""
 
     iterations: int = option(1000, "playouts for one decision", least=1, most=10**12)
-    each: int = option(0, "playouts for every legal move, instead of iterations; 0: no", least=0, most=10**9)
+    each: int = option(
+        0, "playouts for every legal move, instead of `iterations`; 0: off", least=0, most=10**9
+    )
     objective: float | str = option(
         0.0,
-        "what to strive for: points, wins, the weight of winning between them, or an objective of the "
-        "game's own, by its name",
+        "what to maximize: points, wins, a number between (the weight of winning), or an objective of the "
+        "game's own, by name",
         kind=float,
         choices=tuple(OBJECTIVES),
         least=0,
         most=1,
         words=True,
     )
-    top: float = option(1.0, "the best value; others are scaled to 0 … top", least=1e-9)
+    top: float = option(1.0, "values are scaled to 0 … top", least=1e-9)
     playout: float = option(
         0.0,
-        "moves of a playout: random, sensible (the game's rules of thumb), or the share of these",
+        "moves in playouts: random, sensible (the game's rules of thumb), or the share of sensible moves",
         kind=float,
         choices=tuple(PLAYOUTS),
         least=0,
         most=1,
     )
     endings: int = option(
-        0, "solve a position exactly when at most so many worlds are left; 0: never", least=0
+        0, "solve a position exactly when at most this many worlds are left; 0: never", least=0
     )
     belief: int | str = option(
         0,
-        "deal so many worlds beforehand and draw them by how well they explain what the others did; "
-        "cards: deal each card by how likely a seat holds it after what it did; "
-        "counters: deal for every move by what finished games have taught; 0: all worlds are alike",
+        "deal this many worlds beforehand and draw each as often as it explains the others' play well; "
+        "cards: deal each card by how likely a seat holds it, given its play; "
+        "counters: deal for every move as learned from finished games; 0: all worlds are equally likely",
         kind=int,
         choices=(COUNTERS, CARDS),
         least=0,
         most=10**6,
     )
-    lessons: int = option(0, "with belief=counters: as learned from so many games; 0: from all", least=0)
+    lessons: int = option(
+        0, "with belief=counters: use the counters as they were after this many games; 0: after all", least=0
+    )
     learned: str = option(
         "",
-        "with belief=counters: whose they are, a name or a file of `kibitz learn`; nothing: the agent's own",
+        "with belief=counters: whose counters, an agent's name or a `kibitz learn` file (default: its own)",
     )
     spec: str = ""
     cheating: bool = False
@@ -375,7 +379,7 @@ class FlatMonteCarlo(Searcher):
         choices=gpu.DEVICES,
     )
     ties: str = option(
-        "first", "of moves of equal value: the one listed first, or last", choices=("first", "last")
+        "first", "between moves of equal value: the one listed first, or last", choices=("first", "last")
     )
     least: int = 1
     """Playouts of a move, however many moves there are."""
@@ -384,7 +388,7 @@ class FlatMonteCarlo(Searcher):
         super().start(game, seat)
         if self.device == "gpu":
             if self.belief or self.endings:
-                raise Unsupported("device=gpu deals every world anew; leave belief and endings out")
+                raise Unsupported("device=gpu deals every world from scratch; leave out belief and endings")
             plan_for_lanes(game)
 
     def plays_lanes(self, game: Any) -> bool:
@@ -498,8 +502,8 @@ class TreeSearch(Searcher):
         "over the moves that seats might hold; true: the real cards (cheating)",
         choices=tuple(WORLDS),
     )
-    trees: int = option(20, "how many deals, with worlds=many", least=1)
-    select: str = option("ucb1", "how to choose between moves in the tree", choices=tuple(SELECT))
+    trees: int = option(20, "number of deals, with worlds=many", least=1)
+    select: str = option("ucb1", "how moves are chosen in the tree", choices=tuple(SELECT))
     c: float = option(0.7, "weight of exploration", least=0)
     inside: bool = option(False, "c inside the root: √(c·ln N / n)")
     expand: str = option(
@@ -509,37 +513,37 @@ class TreeSearch(Searcher):
     )
     trials: str = option(
         "available",
-        "what N in √(ln N / n) counts with worlds=fresh: how often the move was there, or visits of the node",
+        "N in √(ln N / n) with worlds=fresh: how often the move was available, or the visits of the node",
         choices=("available", "visits"),
     )
     backup: str = option("mean", "how values move up", choices=tuple(BACKUP))
     p: float = option(1.0, "exponent of the power mean, with backup=power", least=1)
-    growth: float = option(0.0, "p grows by so much times the logarithm of the visits", least=0)
+    growth: float = option(0.0, "p grows by this factor times the logarithm of the visits", least=0)
     chosen: str = option("visits", "the final choice: most visits or best value", choices=("visits", "value"))
     ties: str = option(
         "value",
-        "between moves of equal visits: the better value, or the one that was tried first",
+        "between equally visited moves: the better value, or the one tried first",
         choices=("value", "first"),
     )
     opponents: str = option(
         "own",
-        "what others strive for in the tree: their own value, or help: the searcher's",
+        "what others maximize in the tree: own: their own value; help: the searcher's",
         choices=("own", "help"),
     )
-    merge: bool = option(False, "treat moves that the game calls alike as one, but for the first")
+    merge: bool = option(False, "below the root, treat moves that the game calls alike as one")
     prune: bool = option(False, "consider only moves that the game calls promising")
     infosets: str = option(
         "moves",
-        "what tells positions in the tree apart: the moves played, or all that the seat has seen "
+        "what distinguishes positions in the tree: the moves played, or all that the seat has seen "
         "(full: drawn cards too)",
         choices=("moves", "full"),
     )
-    playouts: int = option(1, "playouts a leaf", least=1)
+    playouts: int = option(1, "playouts per leaf", least=1)
     threads: int = option(1, "independent trees on as many threads, summed", least=1, most=1 << 16)
     keep: bool = option(False, "keep the tree between moves")
     device: str = option(
         "cpu",
-        "gpu: the trees of all threads, and in a match of many games, grow at once, on a GPU if there is one",
+        "gpu: the trees of all threads, and of all games of a match, grow at once, on a GPU if available",
         choices=("cpu", "gpu"),
     )
 

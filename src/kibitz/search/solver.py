@@ -40,16 +40,16 @@ class Settings:
     quiet: int = 0
     """So many moves further at the horizon, while positions are not quiet."""
     decided: float = math.inf
-    """An evaluation so far from the middle of the range ends the search there."""
+    """The search stops at positions evaluated at least this far from an even score."""
     urgency: bool = False
     killers: bool = False
     history: bool = False
     table: bool = False
     symmetry: bool = False
     keep: int = 0
-    """Only so many moves are tried, the most urgent ones; 0: all."""
+    """Only the N most urgent moves are searched; 0: all."""
     keep_from: int = 0
-    """… from this depth on."""
+    """`keep` applies from this depth on."""
 
     def options(self, game: Any, depth: int, trace: bool = False) -> memory.Options:
         """The numbers for compiled code."""
@@ -391,7 +391,7 @@ def _game(name: str) -> Any:
     """The game of that name, where a tree might have been meant too."""
     if is_file(name) and Path(name).suffix != ".py":
         raise InputError(
-            f"{name} is no tree: its name must end in {' or '.join(trees.SUFFIXES)}; a game is a .py"
+            f"{name} is not a tree: its name must end in {' or '.join(trees.SUFFIXES)}; a game is a .py"
         )
     try:
         return games.load(name)

@@ -179,13 +179,13 @@ def create_app(
     """The application over the tables of a folder; `hosts` are further names under which it is served.
 
     The laboratory shows the experiments of `store`, if one is given. `worker` makes what searches and parsers
-    run in: threads of this process, if not said.
+    run in (default: threads of this process).
     """
     limits = limits or Limits()
     said = Buckets(limits.messages_a_client, 4 * limits.burst)
     tables = Tables(folder, limits.tables)
     for name, reason in tables.unreadable.items():
-        _log.warning("%s is no table: %s", name, reason)
+        _log.warning("%s is not a table: %s", name, reason)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -20,45 +20,45 @@ class Limits:
 
     # --- Connections ---
     connections: int = 2000
-    """Open at a time, of all clients; fewer if the system allows fewer open files."""
+    """Open at a time, all clients together; fewer if the system allows fewer open files."""
     connections_a_client: int = 400
-    """Open at a time, of one client; behind a proxy, its WebSockets."""
+    """Open at a time, per client; behind a proxy, its WebSockets."""
     connections_a_second: float = 50.0
-    """Made by one client, after a first burst of four times `burst`; what a proxy makes is not counted."""
+    """New connections per client, after a first burst of four times `burst`; a proxy's are not counted."""
     sockets_a_second: float = 5.0
-    """WebSockets opened by one client, after as large a burst: a class reloads its pages at the same time."""
+    """New WebSockets per client, after an equally large burst: a class reloads its pages at the same time."""
     connections_a_seat: int = 4
-    """WebSockets at one seat: a telephone, a computer, and some whose end has not been noticed yet."""
+    """WebSockets at one seat: a phone, a computer, and some whose end has not been noticed yet."""
     watchers_a_table: int = 200
     """WebSockets that watch one table."""
     watchers_a_client: int = 40
-    """WebSockets of one client that watch, at all tables together: a class fits."""
+    """WebSockets of one client that watch, at all tables together: enough for a class."""
     requests_at_once: int = 50
     """Connections of one client that are not (yet) WebSockets."""
     waiting_to_connect: int = 2048
     """Connections that the system keeps until the server accepts them."""
     keep_alive_seconds: int = 5
-    """Between an answer and the next request of a connection."""
+    """Between a response and the next request on a connection."""
     header_seconds: float = 10.0
-    """From the beginning of a connection, or the last answer, to the end of a request's head."""
+    """From the start of a connection, or the last response, to the end of a request's head."""
     body_seconds: float = 10.0
     """For the body of a request after its head."""
     first_message_seconds: float = 10.0
-    """From the opening of a WebSocket to `join` or `study`, whatever else it sends."""
+    """From the opening of a WebSocket to `join` or `study`."""
     idle_seconds: float = 3600.0
     """Without a message; a page that is still open connects again by itself."""
     send_seconds: float = 20.0
-    """For a client to take what it is sent."""
+    """For a client to receive what it is sent."""
     ping_seconds: float = 20.0
-    """The server pings a WebSocket so often, and ends it if the answer takes as long."""
+    """Interval between pings of a WebSocket, which is closed if a reply takes as long."""
     pings_a_second: float = 5.0
-    """Of one WebSocket; each of them is answered."""
+    """Per WebSocket; each is answered."""
     frames_a_second: float = 40.0
-    """Pings, pongs and pieces of messages, of one WebSocket; twice the burst may come at once."""
+    """Pings, pongs and pieces of messages, per WebSocket; twice the burst may come at once."""
 
     # --- Sizes ---
     read_bytes: int = 1024
-    """Read from a connection at a time, then the others are served: parsing more would hold them up."""
+    """Read from a connection at a time before the others are served: parsing more would hold them up."""
     header_bytes: int = 16_384
     """Of the head of a request."""
     body_bytes: int = 64_000
@@ -66,9 +66,9 @@ class Limits:
     message_characters: int = 4096
     """Of a message from a browser at a table."""
     study_characters: int = 60_000
-    """Of a message from one that has not joined a table, and of a pasted text: a whole line of play fits."""
+    """Of a message from a browser at no table, and of a pasted text: a whole line of play fits."""
     unread_characters: int = 120_000
-    """Of messages of one WebSocket that may wait while one before them is worked on."""
+    """Of messages on one WebSocket that may wait while an earlier one is processed."""
     line_moves: int = 1000
     """Of a line of play that is studied or played on from."""
     game_characters: int = 200
@@ -82,11 +82,11 @@ class Limits:
     worlds: int = 50
     """Sampled for one request in a review or study."""
     tokens: int = 100
-    """Of tables, in a request for the list of one's own."""
+    """Of tables, in a request for one's own list."""
     name_characters: int = 40
     """Of the name of a person at a table."""
     agent_characters: int = 300
-    """Of the string of an agent."""
+    """Of an agent's string."""
     unsent: int = 500
     """Messages that may wait for a slow connection before it is dropped."""
     unsent_bytes: int = 1_000_000
@@ -94,27 +94,27 @@ class Limits:
     log_entries_an_hour: float = 360.0
     """After a first burst; further ones are counted, not written."""
     log_entry_characters: int = 2000
-    """Of an entry in the log; of a longer one the beginning and the end are written."""
+    """Of an entry in the log; longer ones are shortened in the middle."""
 
     # --- Rates ---
     messages_a_second: float = 20.0
-    """Of one WebSocket."""
+    """Per WebSocket."""
     messages_a_client: float = 40.0
-    """A second, of all WebSockets of one client, after a first burst of four times `burst`; more are delayed.
-    Thirty players at tables of their own, who think for half a second, send twelve a second.
+    """Per second, all WebSockets of one client together, after a first burst of four times `burst`; more are
+    delayed. Thirty players at their own tables, who think for half a second, send twelve per second.
     """
     requests_a_second: float = 5.0
-    """To the lobby and the laboratory, of one client."""
+    """To the lobby and the laboratory, per client."""
     files_a_second: float = 50.0
-    """Pages and scripts, of one client."""
+    """Pages and scripts, per client."""
     burst: int = 60
-    """Messages or requests that may come at once; of pages and scripts four times as many."""
+    """Messages or requests that may come at once; four times as many pages and scripts."""
 
     # --- Thinking ---
     window_seconds: float = 2.0
     """The pause after a play that may be bombed (`kibitz serve --pause`)."""
     pace_seconds: float = 0.3
-    """An agent's move takes at least so long."""
+    """The least time for an agent's move."""
     thinking_seconds: float = 15.0
     """For a move of an agent, while nobody else waits for a slot."""
     advice_seconds: float = 10.0
@@ -122,47 +122,47 @@ class Limits:
     review_seconds: float = 1.0
     """For every decision of a game that is reviewed."""
     fair_seconds: float = 0.4
-    """A search that has had so long ends, with what it has found, when another client waits for a slot."""
+    """After this time a search ends with what it has found when another client waits for a slot."""
     parse_seconds: float = 2.0
     """For reading a pasted text or a line of play, such as 100 boards; then the parser is stopped."""
     record_seconds: float = 5.0
-    """For reading what was played at a table here: 4,700 moves of Tichu take two seconds. For a list of one's
-    own tables as long, all together.
+    """For reading what was played at a table: 4,700 moves of Tichu take two seconds. The same for a list of
+    one's own tables, all together.
     """
     laboratory_seconds: float = 120.0
-    """For a page of the laboratory: a large experiment is evaluated anew when games were added."""
+    """For a page of the laboratory: a large experiment is evaluated again when games were added."""
     threads: int = 0
-    """Slots of the worker process for moves, as many for answers in a pause, and one more for advice, studies
-    and parsing; the laboratory has one. 0: as many as the machine has cores, but from 2 to 4.
+    """Slots of the worker process for moves, the same number for answers in a pause, and one more for advice,
+    studies and parsing; the laboratory has one. 0: one per core, but at least 2 and at most 4.
     """
     waiting_a_client: int = 50
-    """Pieces of advice, study and parsing of one client that may wait for a slot."""
+    """Requests for advice, study and parsing of one client that may wait for a slot."""
     moves_waiting_a_client: int = 400
-    """Moves at tables of one client that may wait for a slot; further ones are made by rules of thumb."""
+    """Moves at tables of one client that may wait for a slot; further moves are made by rules of thumb."""
     half_life_seconds: float = 30.0
-    """After which the time that a client has used counts half, when it is decided who is served next."""
+    """After this time, what a client has used counts half when the next client to serve is chosen."""
     grace_seconds: float = 1.0
-    """For a search that was stopped to answer; then it is not waited for any longer."""
+    """How long a stopped search may take to answer before it is abandoned."""
     stuck_seconds: float = 20.0
-    """For work that reached its limit to end; then the worker process is restarted."""
+    """How long work past its limit may take to end before the worker process is restarted."""
 
     # --- Tables and studies ---
     tables: int = 10_000
-    """In the folder."""
+    """Tables in the folder."""
     tables_a_client: int = 100
-    """That one client may open in a day."""
+    """Tables that one client may open in a day."""
     studies: int = 200
     """Lines of play that may be open at a time."""
     studies_a_client: int = 20
     """Lines of play that one client may have open at a time."""
     claim_worlds: int = 20
-    """Deals that are solved to judge a claim; each seat may claim once in a trick."""
+    """Deals solved to judge a claim; each seat may claim once per trick."""
     table_days: float = 90.0
-    """A table at which nothing has happened for so long is removed."""
+    """A table at which nothing has happened for this long is removed."""
     unplayed_days: float = 1.0
-    """So is one at which nobody has ever moved; if there are too many tables, the oldest of these go."""
+    """The same for one at which nobody has ever moved; if there are too many, the oldest of these go."""
     new_table_seconds: float = 600.0
-    """But none that was opened so recently: people may still be sitting down."""
+    """No table is removed sooner than this after it was opened: people may still be sitting down."""
 
     @property
     def places(self) -> int:

@@ -375,7 +375,7 @@ def _from_record(text: str) -> Found:
         words = [move["move"] if isinstance(move, dict) else move for move in moves]
         words = [word if isinstance(word, str) else told_number(word, "a move") for word in words]
     except KeyError as error:
-        raise ParseError(f"this record of Kibitz cannot be read: {error} is not told") from None
+        raise ParseError(f"this record of Kibitz cannot be read: {error} is missing") from None
     except ParseError as error:
         raise ParseError(f"this record of Kibitz cannot be read: {error}") from None
     return Found(game, Line(game, start, words))

@@ -140,7 +140,7 @@ class Start:
         elif self._number is not None:
             state.settle_chance(self._number, *((number,) if number else ()))
         else:
-            raise Unsupported("what is dealt after this position is not told by it")
+            raise Unsupported("the position does not determine what is dealt later")
 
 
 def is_bridge(rules: Any) -> bool:

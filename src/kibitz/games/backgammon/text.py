@@ -89,7 +89,7 @@ def parse_play(words: str) -> int:
     moves = [move for word in re.split(r"[\s,]+", text) for move in _moves_of(word, words)]
     if len(moves) > _LONGEST_WAY:
         raise ParseError(
-            f"{quoted(words)} is no play: it has {len(moves)} moves, and {_LONGEST_WAY} are the most"
+            f"{quoted(words)} is not a play: it has {len(moves)} moves, and {_LONGEST_WAY} are the most"
         )
     return number_of(_joined(moves))
 
@@ -98,7 +98,7 @@ def _moves_of(word: str, words: str) -> list[tuple[int, int, bool]]:
     """The moves that a word stands for: from, to, and whether a star says that it hits."""
     match = re.fullmatch(r"((?:bar|[0-9]{1,2})(?:/(?:off|[0-9]{1,2})\*?)+)(?:\(([1-9])\))?", word)
     if not match:
-        raise ParseError(f"{quoted(words)} is no play; {UNDERSTOOD}")
+        raise ParseError(f"{quoted(words)} is not a play; {UNDERSTOOD}")
     places = match[1].split("/")
     numbers = [place_of(place.strip("*")) for place in places]
     found = []
@@ -106,7 +106,7 @@ def _moves_of(word: str, words: str) -> list[tuple[int, int, bool]]:
         start, end = numbers[i - 1], numbers[i]
         if not BAR >= start > end >= OFF:
             raise ParseError(
-                f"{quoted(words)} is no play: from {places[i - 1]} to {places[i]} is no way forward"
+                f"{quoted(words)} is not a play: from {places[i - 1]} to {places[i]} is not a way forward"
             )
         found.append((start, end, places[i].endswith("*")))
     return found * int(match[2] or 1)
@@ -157,7 +157,7 @@ def parse_board(game: Any, words: str) -> State:
             place = re.fullmatch(r"(bar|off|[1-9]|1[0-9]|2[0-4])(?:\(([0-9]{1,2})\))?", word)
             if place is None:
                 raise ParseError(
-                    f"{quoted(word)} is no place; a place is 1 to 24, 'bar' or 'off', with (n) for n checkers"
+                    f"{quoted(word)} is not a place; write 1 to 24, 'bar' or 'off', with (n) for n checkers"
                 )
             number = place_of(place[1])
             counts[number] += int(place[2] or 1)

@@ -27,7 +27,7 @@ def _named(word: str, names: Any, kind: str) -> str:
     if len(found) > 1 and len(word.strip()) == 1:  # a lone h is hearts
         found = [name for name in found if name != "hcp"]
     if len(found) != 1:
-        raise ParseError(f"{quoted(word.strip())} is no {kind}; {_HOW}")
+        raise ParseError(f"{quoted(word.strip())} is not a {kind}; {_HOW}")
     return str(found[0])
 
 
@@ -35,7 +35,7 @@ def _limits(what: str, words: str) -> tuple[int, int]:
     """'15-17', '6+', '11-' or '4' as the fewest and the most."""
     match = _RANGE.fullmatch(words.strip())
     if match is None:
-        raise ParseError(f"{quoted(words.strip())} is no range of {what}; {_HOW}")
+        raise ParseError(f"{quoted(words.strip())} is not a range of {what}; {_HOW}")
     number, sign, end = int(match[1]), match[2], match[3]
     low, high = number, number
     if sign == "+":
@@ -71,7 +71,7 @@ def promise(record: Any, text: str) -> None:
                 record["lengths"][seat][STRAINS.index(what)] = _limits(what, limits)
         if sum(record["lengths"][seat][:, 0]) > 13 or sum(record["lengths"][seat][:, 1]) < 13:
             raise ParseError(
-                f"no hand of 13 cards has the lengths told of {SEATS[seat]}: {quoted(part.strip())}"
+                f"no hand of 13 cards has the lengths given for {SEATS[seat]}: {quoted(part.strip())}"
             )
 
 

@@ -156,7 +156,7 @@ def plain(text: str) -> str:
     noise = re.search(r"[\x00-\x08\x0e-\x1f]", text)
     if noise:
         line = text.count("\n", 0, noise.start()) + 1
-        raise ParseError(f"line {line}: this is no text, for there is a byte {ord(noise.group())} in it")
+        raise ParseError(f"line {line}: this is not text: it contains a byte {ord(noise.group())}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -172,7 +172,7 @@ def at_line(line: int) -> Iterator[None]:
 def check_length(line: int, letters: int) -> None:
     """Noise of many megabytes is refused at once."""
     if letters > _LONGEST:
-        raise ParseError(f"line {line}: this is no board, for it is longer than {_LONGEST} letters")
+        raise ParseError(f"line {line}: this is not a board: it is longer than {_LONGEST} letters")
 
 
 def short(text: str) -> str:
@@ -203,7 +203,7 @@ def seat_of(word: str) -> int:
     """A seat as files write it, a letter."""
     letter = word.strip().upper()
     if len(letter) != 1 or letter not in SEAT_LETTERS:
-        raise ParseError(f"{short(word)} is no seat; {', '.join(SEAT_LETTERS)} are")
+        raise ParseError(f"{short(word)} is not a seat. Available: {', '.join(SEAT_LETTERS)}")
     return SEAT_LETTERS.index(letter)
 
 
@@ -300,7 +300,7 @@ def call_of(word: str) -> str:
         return bid[1] + STRAIN_WORDS[strain_of(bid[2])]
     if word.upper() in _OTHER_CALLS:
         return _OTHER_CALLS[word.upper()]
-    raise ParseError(f"{short(word)} is no call; Pass, X, XX and bids such as 1NT are")
+    raise ParseError(f"{short(word)} is not a call; write Pass, X, XX or a bid such as 1NT")
 
 
 def passes_to_come(auction: Sequence[str]) -> int:

@@ -116,7 +116,7 @@ def _elements(text: str) -> Iterator[_Element | ParseError]:
         element = _ELEMENT.match(text, place)
         if element is None:
             line += text.count("\n", place, end - len(text[place:end].lstrip()))
-            yield ParseError(f"line {line}: this is no element, name|value|: {short(text[place:])}")
+            yield ParseError(f"line {line}: this is not an element, name|value|: {short(text[place:])}")
             following = _NEXT_BOARD.search(text, place)
             if following is None:
                 return
@@ -187,7 +187,9 @@ def _deal(value: str) -> dict[str, Any]:
     digit, words = (value[:1], value[1:]) if value[:1].isdigit() else ("0", value)
     hands = words.split(",")
     if digit not in "01234" or len(hands) > 4:
-        raise ParseError(f"{short(value)} is no deal: a digit up to 4 for the dealer and at most four hands")
+        raise ParseError(
+            f"{short(value)} is not a deal: a digit up to 4 for the dealer and at most four hands"
+        )
     masks = [0] * 4
     for seat, word in zip(_FROM_SOUTH, hands, strict=False):
         suit, cards = "", []

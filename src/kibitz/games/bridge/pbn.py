@@ -150,7 +150,7 @@ def _games(text: str) -> Iterator[tuple[list[_Found], ParseError | None]]:
         words = token.group() if token else text[place : place + 200]
         try:
             if token is None or (token["row"] and section is None):
-                wanted = "this comment has no end" if words[0] == "{" else 'this is no tag, [Name "value"]'
+                wanted = "this comment has no end" if words[0] == "{" else 'this is not a tag, [Name "value"]'
                 raise ParseError(f"line {line}: {wanted}: {short(words)}")
             check_length(line, token.end() - start)
         except ParseError as error:
@@ -231,7 +231,7 @@ def _number(value: str) -> dict[str, Any]:
     if value.strip() in _UNKNOWN:
         return {}
     if not re.fullmatch(r"[0-9]{1,9}", value.strip()):
-        raise ParseError(f"{short(value)} is no number of a board")
+        raise ParseError(f"{short(value)} is not a board number")
     return {"number": int(value)}
 
 
@@ -260,7 +260,9 @@ def _contract(value: str) -> dict[str, Any]:
         return {"level": 0}
     found = _CONTRACT.fullmatch(value)
     if not found:
-        raise ParseError(f"{short(value)} is no contract; Pass is, or level, strain and X or XX, such as 4SX")
+        raise ParseError(
+            f"{short(value)} is not a contract; write Pass, or level, strain and X or XX, such as 4SX"
+        )
     level = int(found[1]) if found[1] else None
     return {"level": level, "strain": strain_of(found[2]), "doubled": len(found[3])}
 

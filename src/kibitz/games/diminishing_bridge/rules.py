@@ -361,7 +361,7 @@ class DiminishingBridge(NamedTuple):
         return low, high
 
     def tally(game, state, out):
-        """What is counted beside the score: absolute victories, rounds, bids made, earnable points."""
+        """What is counted besides the score: absolute victories, rounds, bids made, earnable points."""
         for seat in range(game.seats):
             out[seat, 0] = 1.0 if state.victor == seat else 0.0
             out[seat, 1] = state.number

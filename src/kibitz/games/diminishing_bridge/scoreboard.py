@@ -127,7 +127,7 @@ class Standing(NamedTuple):
     @property
     def unit(self) -> str:
         """What a value counts."""
-        return "chance to win, scaled"
+        return "value, 0 to 1"
 
     def value(objective, game, state, out):
         for seat in range(game.seats):
@@ -183,7 +183,7 @@ class Margin(NamedTuple):
     @property
     def unit(self) -> str:
         """What a value counts."""
-        return "of the points"
+        return "value, 0 to 1"
 
     def value(objective, game, state, out):
         total = 0.0

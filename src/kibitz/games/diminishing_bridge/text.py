@@ -46,7 +46,9 @@ def parse_move(game: Any, words: str) -> int:
     if is_number(told):
         bid = whole_number(told)
         if bid is None or bid > game.largest():
-            raise ParseError(f"{quoted(words)} is no bid; nobody can take more than {game.largest()} tricks")
+            raise ParseError(
+                f"{quoted(words)} is not a bid; nobody can take more than {game.largest()} tricks"
+            )
         return BID + bid
     if words.strip().lower() == _UNSEEN_WORD:
         return UNSEEN

@@ -21,7 +21,7 @@ def parse_square(words: str) -> int:
     """The square that people mean."""
     word = words.strip().lower()
     if not re.fullmatch("[abc][123]", word):
-        raise ParseError(f"{quoted(words)} is no square; a square is a letter and a number, from a1 to c3")
+        raise ParseError(f"{quoted(words)} is not a square; a square is a letter and a number, from a1 to c3")
     return "abc".index(word[0]) + 3 * (int(word[1]) - 1)
 
 

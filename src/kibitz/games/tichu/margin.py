@@ -29,8 +29,7 @@ class Margin(NamedTuple):
     @property
     def unit(self) -> str:
         """What a value counts."""
-        aims = ["margin"] + ["win"] * (self.wins > 0) + ["places"] * (self.early > 0)
-        return " and ".join(aims) if len(aims) > 1 else "of the best margin"
+        return "value, 0 to 1"
 
     def value(objective, game, state, out):
         game.returns(state, out)

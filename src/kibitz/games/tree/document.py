@@ -139,7 +139,7 @@ def _node(part: Written, path: str, where: str, is_root: bool = False) -> Node:
     demand(
         isinstance(words, dict),
         place,
-        f"{quoted(_told(part))} is no node; write an object, a number or a name",
+        f"{quoted(_told(part))} is not a node; write an object, a number or a name",
     )
     given = {word: value.content for word, value in words.items()}
     node = Node(_kind(given, place), place=place)
@@ -168,7 +168,7 @@ def _kind(given: dict[str, Any], place: str) -> str:
     demand(
         what in ("max", "min", "chance", "leaf"),
         place,
-        f"{quoted(str(what))} is no kind of node; known are {known}",
+        f"{quoted(str(what))} is not a kind of node. Available: {known}",
     )
     return str(what)
 
@@ -176,7 +176,9 @@ def _kind(given: dict[str, Any], place: str) -> str:
 def _check_words(given: set[str], what: str, is_root: bool, place: str) -> None:
     """Refuse words that nobody knows, or that mean nothing in such a node."""
     for word in sorted(given - _WORDS):
-        raise ParseError(f"{place}: {quoted(word)} is no word; known are {', '.join(sorted(_WORDS))}")
+        raise ParseError(
+            f"{place}: {quoted(word)} is not a known word. Available: {', '.join(sorted(_WORDS))}"
+        )
     fitting = {"named": _NAMED, "leaf": _LEAF}.get(what, _INNER)
     told = {"named": "a node that stands elsewhere", "leaf": "a leaf"}.get(what, f"'{what}'")
     for word in sorted(given - fitting - (_ROOT if is_root else set())):
@@ -190,7 +192,7 @@ def _scores(part: Written, place: str) -> tuple[float, ...]:
     """One number, or one per seat."""
     each = part.content if isinstance(part.content, list) else [part]
     for one in each:
-        demand(isinstance(one.content, str), place, f"{quoted(_told(one))} is no number")
+        demand(isinstance(one.content, str), place, f"{quoted(_told(one))} is not a number")
     return tuple(number(one.content, place) for one in each)
 
 

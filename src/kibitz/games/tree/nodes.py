@@ -98,7 +98,7 @@ def number(text: str, place: str) -> float:
     """The value of a leaf, or an evaluation."""
     found = exact(text)
     if found is None:
-        raise ParseError(f"{place}: {quoted(text)} is no node; write {KINDS}")
+        raise ParseError(f"{place}: {quoted(text)} is not a node; write {KINDS}")
     return float(found)
 
 
@@ -107,7 +107,7 @@ def probability(text: str, place: str) -> Fraction:
     found = exact(text.removesuffix("%"))
     if found is None:
         example = "after a chance node write 1/6, 0.25 or 25% first"
-        raise ParseError(f"{place}: {quoted(text)} is no probability; {example}")
+        raise ParseError(f"{place}: {quoted(text)} is not a probability; {example}")
     found /= 100 if text.endswith("%") else 1
     demand(float(found) > 0 and found <= 1, place, f"the probability {text} is not above 0 and at most 1")
     return found

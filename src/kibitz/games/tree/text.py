@@ -71,7 +71,7 @@ def load(name: str) -> HandWritten:
         raise UnknownName("tree", name, examples(), " A tree of your own: its file, my.tree or my.json.")
     text = file_text(path, "give a tree, .tree or .json, or the name of an example")
     if "\0" in text:
-        raise ParseError(f"{path.name} is no text: a tree is written as text, in UTF-8")
+        raise ParseError(f"{path.name} is not text: a tree is written as text, in UTF-8")
     return read_json(text, path.name) if path.suffix == ".json" else read(text, path.name)
 
 

@@ -16,7 +16,7 @@ import { tichu } from "./tichu.js";
  * @property {(shown: Shown) => Scene} scene
  * @property {() => SVGElement[]} fan three cards, for the lobby
  * @property {string[]} [names] of the seats
- * @property {number} [bottom] who sits at the bottom if nobody looks from a seat; the first, if not said
+ * @property {number} [bottom] who sits at the bottom if nobody looks from a seat (default: the first)
  */
 
 /** In the order of the lobby. @type {Record<string, CardGame>} */

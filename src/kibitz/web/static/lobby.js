@@ -137,7 +137,7 @@ async function showForm(section) {
         return;
       }
       links.replaceChildren(
-        make("p", {}, "Send these links; who has one has the seat. They stay at your table, under “Links”."),
+        make("p", {}, "Send these links; whoever has one has the seat. They stay at your table, under “Links”."),
         make("ul", {}, ...linksOf(token).map(link)),
         make("a", { href: `/#${token}`, class: "go" }, own < 0 ? "Watch" : "Sit down"),
       );

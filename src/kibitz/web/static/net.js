@@ -8,7 +8,7 @@ export class Connection {
    * @param {string} token
    * @param {(message: any) => void} hear
    * @param {(isConnected: boolean) => void} show
-   * @param {(connection: Connection) => object} [greet] the first message; to join a table, if not said
+   * @param {(connection: Connection) => object} [greet] the first message (default: join a table)
    */
   constructor(token, hear, show, greet = joining) {
     this.token = token;

@@ -288,7 +288,7 @@ export function lineView(main, connect, { first = 0, others = [], isEmbedded = f
         const { seat, text } = line.plies[each.ply];
         const best = each.advice.rows.find((row) => isBest(each.advice, row));
         const words = `move ${each.ply + 1}, ${seatName(line.game, seat)}: ${text} loses ${number(each.loss)} ± ${number(each.error)} ` +
-          `${each.advice.unit} against ${best?.moves.map((move) => move.text).join(" ")}`;
+          `against ${best?.moves.map((move) => move.text).join(" ")} (${each.advice.unit})`;
         /** @type {HTMLElement} */ (element.firstChild).textContent = words;
       });
     drawChart(known);
