@@ -100,6 +100,7 @@ def test_the_headlines_say_what_their_deals_cost():
     orders = experiments.planned(headlines)
     assert all(order.deal_seconds for order in orders)
     seconds = sum(order.deals * order.deal_seconds for order in orders)
+    assert seconds < 220  # of the 180 that `make run` may take on two cores, the rest is for compiling
     assert headlines.core_seconds == pytest.approx(seconds, rel=0.1)
 
 
