@@ -166,13 +166,20 @@ def mckay_by_hand(state, plays, c, p, rng):
     return tree
 
 
-@pytest.mark.parametrize(("c", "p"), [(16, 1), (2, 5)])
-def test_mckays_search_is_that_of_the_paper(c, p):
+@pytest.mark.parametrize(
+    ("c", "p", "n"),
+    [
+        (16, 1, 40),
+        (2, 5, 40),
+        *(pytest.param(c, p, 200, marks=pytest.mark.soak) for c, p in ((16, 1), (2, 5))),
+    ],
+)
+def test_mckays_search_is_that_of_the_paper(c, p, n):
     """Random choices differ, so means over many searches are compared: of values and visits at the root."""
     state = played_down(5, 3, Bridge(double_dummy=True))
     moves = state.legal_moves()
     assert len(moves) == 3
-    plays, n = 60, 120
+    plays = 60
     ours, theirs = np.zeros((2, n, 2 * len(moves) + 1))
     agent = make_agent(f"mckay:{plays},c={c},p={p}", state.game)
     for i in range(n):

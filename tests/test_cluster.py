@@ -197,6 +197,21 @@ class Run:
         return (rows, moves, file.read_bytes(), table), err
 
 
+def test_a_cluster_gives_the_same_results(tmp_path):
+    with ray_folder() as folder:
+        keeper = Keeper(folder)
+        try:
+            alone, _ = Run(tmp_path / "alone.db", "--jobs", "1").outcome()
+            assert len(alone[0]) == 2 * 80
+            keeper.begin()
+            found, told = Run(tmp_path / "cluster.db", "--ray", keeper.address).outcome()
+            assert found == alone
+            assert "playing on the Ray cluster" in told
+        finally:
+            keeper.close()
+
+
+@pytest.mark.soak(minutes=3)
 def test_a_cluster_gives_the_same_results_whoever_comes_and_goes(tmp_path):
     with ray_folder() as folder:
         keeper = Keeper(folder)
@@ -395,6 +410,7 @@ def test_where_no_cluster_is_the_message_says_so(address, reason):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.soak
 def test_a_cluster_that_has_crashed_is_not_waited_for_without_end():
     """Its address is still noted. Ray's own settings would try it for a quarter of an hour."""
     with ray_folder() as folder:

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def crash():
 
 
 def fault():
-    os.kill(os.getpid(), signal.SIGSEGV)
+    signal.pthread_kill(threading.get_ident(), signal.SIGSEGV)  # in this thread, as a wrong index would
 
 
 class CrashingPlayer(thinking.Player):
