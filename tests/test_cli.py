@@ -437,7 +437,12 @@ def test_clearing_the_cache_deletes_nothing_else(tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "precious"
 
 
-@pytest.mark.parametrize("agent", ["ismcts:1000000000", "ismcts:1000000000,threads=2", "flat:1000000000"])
+LONG = ("ismcts:1000000000", "flat:1000000000")
+
+
+@pytest.mark.parametrize(
+    "agent", ["ismcts:1000000000,threads=2", *(pytest.param(each, marks=pytest.mark.soak) for each in LONG)]
+)
 def test_ctrl_c_ends_a_long_search(agent):
     command = [*KIBITZ, "advise", "briskola", "7", "--agent", agent]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -287,7 +287,7 @@ def test_what_counters_cannot_do_is_said():
             make_agent(spec, game).start(game, 0)
 
 
-@pytest.mark.parametrize("spec", ["castelein-mc", "castelein-mcts"])
+@pytest.mark.parametrize("spec", ["castelein-mc", pytest.param("castelein-mcts", marks=pytest.mark.soak)])
 def test_agents_with_the_counters_of_the_game_give_the_same_advice_for_the_same_view(spec):
     state = deal(MiniTichu(), 3)
     play(state, state.move_texts()[0])

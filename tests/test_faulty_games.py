@@ -185,7 +185,9 @@ ALONE = {
 }
 
 
-@pytest.mark.parametrize("verb", ALONE)
+@pytest.mark.parametrize(
+    "verb", ["bench", *(pytest.param(v, marks=pytest.mark.soak) for v in ("advise", "check"))]
+)
 def test_a_crash_of_the_program_itself_names_the_game(tmp_path, verb):
     """It cannot be kept from ending, but whoever sees it knows where to look."""
     file = tmp_path / "rare.py"

@@ -122,8 +122,15 @@ def test_games_by_lanes_are_those_played_one_by_one(match, on_gpu):
     assert played.thought["decisions"][0] > 0
 
 
+COMPILED_FOR_LONG = ("snelleman-mc:300,bidding=tricks", "boerenbridge:60")
+
+
 @pytest.mark.parametrize(
-    "agent", [*(f"snelleman-mc:300,bidding={b}" for b in ("tricks", "score", "search")), "boerenbridge:60"]
+    "agent",
+    [
+        *(f"snelleman-mc:300,bidding={b}" for b in ("score", "search")),
+        *(pytest.param(agent, marks=pytest.mark.soak) for agent in COMPILED_FOR_LONG),
+    ],
 )
 def test_many_decisions_at_once_are_those_made_one_by_one(monkeypatch, agent):
     monkeypatch.setattr(play, "decides_in_many", lambda agent, game: hasattr(agent, "choose_many"))

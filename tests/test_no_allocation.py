@@ -27,6 +27,7 @@ def test_an_allocation_would_be_seen():
     assert allocates(lambda n: np.zeros(n).sum(), 3)
 
 
+@pytest.mark.soak  # compiled for nothing else
 def test_search_allocates_nothing():
     game = games.load("briskola")
     options = TreeSearch()._options()._replace(observe=True, merge=True)

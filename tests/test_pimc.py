@@ -67,7 +67,10 @@ def test_where_nothing_is_hidden_it_is_not_needed():
 # --- open cards ---
 
 
-@pytest.mark.parametrize(("cards", "n"), [(1, 4), (3, 12), (4, 12), (5, 6), (6, 5)])
+@pytest.mark.parametrize(
+    ("cards", "n"),
+    [(3, 12), (4, 12), (5, 6), *(pytest.param(*many, marks=pytest.mark.soak) for many in ((1, 4), (6, 5)))],
+)
 def test_alpha_beta_with_open_cards_finds_the_tricks_of_dds(cards, n):
     agent = make_agent("cheating-alphabeta:depth=24")
     for seed in range(n):

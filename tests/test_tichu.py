@@ -67,10 +67,14 @@ def until_play(state, giving=None):
 # --- all checks ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, pytest.param(3, marks=pytest.mark.soak)])
-def test_the_rules_pass_all_checks(n):
-    for game in ("tichu", "tichu:calls=false,phoenix_led=0.5", "tichu:target=300"):
-        check_game(load(game), n=n if "target" not in game else 1)
+MANY = [("tichu", 3), ("tichu:calls=false,phoenix_led=0.5", 3), ("tichu:target=300", 1)]
+
+
+@pytest.mark.parametrize(
+    ("game", "n"), [("tichu", 1), *(pytest.param(*many, marks=pytest.mark.soak) for many in MANY)]
+)
+def test_the_rules_pass_all_checks(game, n):
+    check_game(load(game), n=n)
 
 
 def cards_in(cards):

@@ -199,7 +199,7 @@ class Slow:
         return sum(began > moment for began in self.began)
 
 
-@pytest.mark.parametrize("studies", [1, 3])
+@pytest.mark.parametrize("studies", [3, pytest.param(1, marks=pytest.mark.soak)])
 def test_nothing_is_studied_for_those_who_have_gone(tmp_path, monkeypatch, studies):
     slow = Slow()
     monkeypatch.setattr(hosting, "opened", slow)

@@ -564,6 +564,7 @@ def test_a_forced_move_takes_as_long_as_free_ones(tmp_path, monkeypatch):
     assert np.median([seconds for left, seconds in forced if left > 8]) < Slow.late
 
 
+@pytest.mark.soak
 def test_a_forced_move_waits_in_the_queue_as_free_ones_do(tmp_path, monkeypatch):
     """Who suddenly filled his own queue could tell the moves that passed it by."""
     monkeypatch.setattr("kibitz.web.thinking.make_known_agent", lambda *_: Slow())
