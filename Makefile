@@ -11,7 +11,7 @@ run: $(LEAN) ## set up what is needed, then run the main job: published results 
 	$(BIN)/kibitz reproduce --headlines
 
 test: check ## set up, then run the tests that every change must pass
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3  # on two cores: some tests wait
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 
 check: $(READY) ## style and types

@@ -1806,6 +1806,7 @@ def small_snelleman():
     return experiment
 
 
+@pytest.mark.soak  # most of it is compiling
 def test_snelleman_with_small_agents(tmp_path):
     experiment = small_snelleman()
     with Store(tmp_path / "a.db") as store:

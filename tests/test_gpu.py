@@ -122,13 +122,13 @@ def test_games_by_lanes_are_those_played_one_by_one(match, on_gpu):
     assert played.thought["decisions"][0] > 0
 
 
-COMPILED_FOR_LONG = ("snelleman-mc:300,bidding=tricks", "boerenbridge:60")
+COMPILED_FOR_LONG = (*(f"snelleman-mc:300,bidding={b}" for b in ("tricks", "score")), "boerenbridge:60")
 
 
 @pytest.mark.parametrize(
     "agent",
     [
-        *(f"snelleman-mc:300,bidding={b}" for b in ("score", "search")),
+        "snelleman-mc:300,bidding=search",
         *(pytest.param(agent, marks=pytest.mark.soak) for agent in COMPILED_FOR_LONG),
     ],
 )

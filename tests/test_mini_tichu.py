@@ -279,9 +279,14 @@ def test_the_rules_pass_all_checks():
     check_game(MiniTichu(), n=5)
 
 
-def test_nothing_hidden_reaches_an_agent():
-    searches = ("flat:20", "ismcts:30", "ismcts:30,belief=cards", "determinized:20,trees=2")
-    check_hidden(MiniTichu(), ("random", *searches), n=1)
+SEARCHES = ("random", "flat:20", "ismcts:30", "ismcts:30,belief=cards", "determinized:20,trees=2")
+
+
+@pytest.mark.parametrize(
+    "agents", [("random", "ismcts:30,belief=cards"), pytest.param(SEARCHES, marks=pytest.mark.soak)]
+)
+def test_nothing_hidden_reaches_an_agent(agents):
+    check_hidden(MiniTichu(), agents, n=1)
 
 
 def test_whole_paths_hold_plays_of_many_cards():

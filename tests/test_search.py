@@ -895,7 +895,7 @@ def test_what_a_search_cannot_do_is_said(rules, spec, message):
         ("briskola", "ismcts:time=10m"),
         ("briskola", "determinized:1_000_000_000,trees=100"),
         ("briskola", "flat:100_000_000_000"),
-        ("briskola", "pimc:100_000"),
+        pytest.param("briskola", "pimc:100_000", marks=pytest.mark.soak),
         ("bridge", "pimc:1_000_000"),
         ("othello", "alphabeta:depth=60"),
     ],

@@ -117,13 +117,22 @@ def redeal(state, seat, chooser):
     return None
 
 
-def test_nothing_hidden_reaches_an_agent_and_it_plays_whole_games():
-    sensible = "ismcts:30,playout=sensible,merge=true,prune=true"
-    learned = "castelein-mcts:belief=counters,each=3"
-    agents = ("random", "ismcts:30,infosets=full", sensible, "ismcts:30,belief=cards", learned)
+SENSIBLE = "ismcts:30,playout=sensible,merge=true,prune=true"
+FULL = "ismcts:30,infosets=full"
+OTHERS = ("random", FULL, "ismcts:30,belief=cards", "castelein-mcts:belief=counters,each=3")
+
+
+@pytest.mark.parametrize(
+    ("agents", "players"),
+    [
+        (("random", SENSIBLE), (SENSIBLE,)),
+        pytest.param((*OTHERS, SENSIBLE), (SENSIBLE, FULL), marks=pytest.mark.soak),
+    ],
+)
+def test_nothing_hidden_reaches_an_agent_and_it_plays_whole_games(agents, players):
     check_hidden(Tichu(), agents, n=1, redeal=redeal)
-    check_agent("ismcts:50,infosets=full", Tichu(), 1)
-    check_agent(sensible, Tichu(), 1)
+    for agent in players:
+        check_agent(agent, Tichu(), 1)
 
 
 def test_a_search_considers_legal_moves_and_calls_by_thumb():

@@ -379,7 +379,13 @@ def test_a_text_is_read_over_the_web(client):
     assert (refused.status_code, refused.json()["code"]) == (422, "ParseError")
 
 
-@pytest.mark.parametrize("game", ["briskola", "tichu", "diminishing-bridge:seats=3,cards=3", "bridge"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        *("briskola", "diminishing-bridge:seats=3,cards=3", "bridge"),
+        pytest.param("tichu", marks=pytest.mark.soak),
+    ],
+)
 def test_play_goes_on_from_any_point(client, game):
     table = finished(game, 8)
     texts = [table.rules.move_text(move) for move in table.moves]
