@@ -162,7 +162,9 @@ def another_world(state, seat, chooser):
     return other if other.view(seat).key() == state.view(seat).key() else None
 
 
-@pytest.mark.parametrize("rules", [Coin(), Ambush()], ids=["coin", "ambush"])
+@pytest.mark.parametrize(
+    "rules", [Coin(), pytest.param(Ambush(), marks=pytest.mark.soak)], ids=["coin", "ambush"]
+)
 def test_the_games_hide_what_they_must(rules):
     agents = ("ismcts:50", "determinized:50", "flat:50")
     assert all(check.ok for check in check_game(rules, n=3))

@@ -275,8 +275,9 @@ def play(state, *plays):
     return state
 
 
-def test_the_rules_pass_all_checks():
-    check_game(MiniTichu(), n=5)
+@pytest.mark.parametrize("n", [2, pytest.param(10, marks=pytest.mark.soak)])
+def test_the_rules_pass_all_checks(n):
+    check_game(MiniTichu(), n=n)
 
 
 SEARCHES = ("random", "flat:20", "ismcts:30", "ismcts:30,belief=cards", "determinized:20,trees=2")

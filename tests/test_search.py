@@ -897,7 +897,7 @@ def test_what_a_search_cannot_do_is_said(rules, spec, message):
         ("briskola", "flat:100_000_000_000"),
         pytest.param("briskola", "pimc:100_000", marks=pytest.mark.soak),
         ("bridge", "pimc:1_000_000"),
-        ("othello", "alphabeta:depth=60"),
+        pytest.param("othello", "alphabeta:depth=60", marks=pytest.mark.soak),
     ],
 )
 def test_a_search_that_another_thread_stops_answers_by_what_it_has_found(game, spec):

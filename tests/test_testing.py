@@ -148,6 +148,7 @@ class Leaky(NamedTuple):
 '''
 
 
+@pytest.mark.soak
 def test_a_leak_of_slot_order_is_found(tmp_path):
     file = tmp_path / "leaky.py"
     file.write_text(LEAKY)
