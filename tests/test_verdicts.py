@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from kibitz.arena.statistics import Estimate, exact_binomial, mean_of_deals, wilson
+from kibitz.experiments.evaluation import Row
 from kibitz.experiments.verdicts import (
     ABOVE,
     DIFFERS,
@@ -190,3 +191,18 @@ def test_deals_that_all_agree_have_no_interval_that_tells():
     bare = Estimate(1.0, math.nan, -math.inf, math.inf, 500)
     assert word(Line(1.0, bare, 500, is_share=True)) == TOO_FEW
     assert word(Line(1.0, exact_binomial(1000, 1000), 1000, is_share=True)) == REPRODUCED
+
+
+def test_a_published_figure_outside_of_the_interval_says_from_how_many_games_it_comes():
+    """It has an error of its own, without which the verdict would look wrong."""
+    about = dict(experiment="x", cell="c", n=450, verdict=REPRODUCED, digits=3)
+    outside = Row(
+        published=0.175, measured=Estimate(0.247, 0.03, 0.182, 0.311, 450), published_games=100, **about
+    )
+    inside = Row(
+        published=0.2, measured=Estimate(0.247, 0.03, 0.182, 0.311, 450), published_games=100, **about
+    )
+    assert outside.verdict_text == "reproduced (published from 100 games)"
+    assert outside.beside_text == "0.247 (published 0.175 from 100 games: reproduced)"
+    assert inside.verdict_text == "reproduced"
+    assert inside.beside_text == "0.247 (published 0.200: reproduced)"

@@ -126,6 +126,8 @@ class Row:
     """Whether other lines of its table are tested too."""
     all_leaves: int | None = None
     """Of a line that is computed: how many leaves there are."""
+    published_games: int = 0
+    """From how many games the published figure comes, if that is known."""
 
     @property
     def published_text(self) -> str:
@@ -153,12 +155,22 @@ class Row:
             return self.short_text
         if self.verdict == DIFFERS:
             return f"{self.short_text}, not the published {self.published_text}"
-        return f"{self.short_text} (published {self.published_text}: {self.verdict})"
+        games = f" from {self.published_games:,} games" if self._is_within_both_errors else ""
+        return f"{self.short_text} (published {self.published_text}{games}: {self.verdict})"
+
+    @property
+    def _is_within_both_errors(self) -> bool:
+        """Whether the interval alone would not hold the published figure, which has an error of its own."""
+        if self.published is None or self.verdict != REPRODUCED or not self.published_games:
+            return False
+        return not self.measured.low <= self.published <= self.measured.high
 
     @property
     def verdict_text(self) -> str:
         if self.games_needed is not None:
             return f"{self.verdict} (it takes about {self.games_needed:,})"
+        if self._is_within_both_errors:
+            return f"{self.verdict} (published from {self.published_games:,} games)"
         if self.p_value is None or math.isnan(self.p_value):
             return self.verdict
         p = f"p = {self.p_value:.3g}" if self.p_value >= _SMALLEST_P else f"p < {_SMALLEST_P:.0e}"
@@ -420,6 +432,7 @@ def _rows(
             " %" if per_cent else "",
             name=plan.name,
             table=plan.table,
+            published_games=plan.published_games,
         )
         # Without a decided game there is no share of decided games, and nothing can be asked.
         asked = _asked(plan, known, cell) if is_run and (estimate.n or known is not None) else None
