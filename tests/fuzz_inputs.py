@@ -274,6 +274,10 @@ HEAD = f'[Deal "{DEAL}"]\n'
 BIG = "9" * 5000
 MANY = list(range(1, 150))
 ONCE_WRONG = {
+    "manifests of compiled code": (
+        MANIFEST.replace("0.68.1", "\\ud800"),
+        MANIFEST.replace("0.68.1", "\ud800"),
+    ),
     "PBN": (
         HEAD + "".join(f'[{i:x}a"##"]\n' for i in range(2600)) + "\n" + '[Deal"#"]\n\n' * 2500,
         f'{HEAD}[Contract "3NT"]\n[Declarer "S"]\n[Play "W"]\nSQ' + " -" * 149_000,

@@ -138,7 +138,7 @@ def read_manifest(text):
     """An archive of compiled code with this manifest."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as made:
-        made.writestr(archive.MANIFEST, text)
+        made.writestr(archive.MANIFEST, text.encode("utf-8", "surrogatepass"))
     return archive.parse(packed.getvalue())
 
 

@@ -219,7 +219,9 @@ def take_in(packed: bytes) -> int:
 def _texts(found: Any) -> dict[str, str]:
     """Names with short texts, as a manifest has them; `TypeError` if they are anything else."""
     if not isinstance(found, dict) or not all(
-        isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in found.values()
+        isinstance(text, str) and len(text) <= _LONGEST_TEXT and text.isprintable()
+        for pair in found.items()
+        for text in pair
     ):
         raise TypeError
     return found
