@@ -240,7 +240,7 @@ def test_one_damaged_experiment_hides_no_other(path):
     done = call("report", path, "--json")
     assert done.returncode == 0
     assert [each["name"] for each in json.loads(done.stdout)["experiments"]] == ["karamatic"]
-    assert "second cannot be read any more and is left out: the store" in done.stderr
+    assert "second cannot be read and is left out: the store" in done.stderr
     assert call("report", path, "--json", "--experiment", "karamatic").stderr == ""
     named = call("report", path, "--json", "--experiment", "second")
     assert named.returncode == 3

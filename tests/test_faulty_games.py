@@ -1,7 +1,9 @@
 """Compiled code that cannot take the user down: faulty rules are refused, ended, or crash a worker only."""
 
+import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from kibitz.testing import CheckFailed, check_game
 from tests.faulty_games import FAULTS, RIGHT, write
 
 KIBITZ = (sys.executable, "-m", "kibitz")
+ROOT = Path(__file__).parents[1]
 
 # --- the trial ---
 
@@ -209,6 +212,39 @@ def test_whoever_ends_in_good_order_or_is_killed_says_nothing_of_a_crash(tmp_pat
             [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, cwd=tmp_path
         ) as done:
             assert done.stderr.read() == ""
+
+
+# --- a game as the README has it ---
+
+NIM = re.search(r"```python\n(from typing.*?)\nprint", (ROOT / "README.md").read_text("utf-8"), re.S)[1]
+
+
+def test_a_game_that_is_over_by_its_rules_before_it_is_dealt_is_played(tmp_path):
+    """All is zero then, no stick is left, and nobody saw that nothing had been tested."""
+    (tmp_path / "nim.py").write_text(NIM)
+
+    def run(*words):
+        return subprocess.run([*KIBITZ, *words], capture_output=True, text=True, cwd=tmp_path)
+
+    done = run("check", "nim.py")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"10 games, [1-9]\d+ decisions", done.stdout)
+    assert "Nim" in run("games", "nim.py").stdout
+    told = run("bench", "nim.py", "--seconds", "0.01", "--json")
+    assert 1e4 < json.loads(told.stdout)["playouts"]["median"] < 1e8, told.stderr
+
+
+def test_a_game_in_which_nobody_decides_is_broken(tmp_path):
+    file = tmp_path / "nothing.py"
+    file.write_text(NIM.replace("state.sticks, state.turn = 21, 1", "state.sticks, state.turn = 0, 1"))
+    done = subprocess.run([*KIBITZ, "check", file], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nobody had to decide anything" in done.stdout
+
+
+def test_a_game_without_a_docstring_has_its_name_in_the_lobby(tmp_path):
+    (tmp_path / "nim_plain.py").write_text(NIM)
+    assert games.about(type(games.load(str(tmp_path / "nim_plain.py")))) == "Nim"
 
 
 # --- Ctrl-C twice ---

@@ -158,9 +158,12 @@ def games(
     Example: kibitz games briskola
     """
     from kibitz import games as room
+    from kibitz import trust
     from kibitz.errors import UnknownName
 
-    if name is not None and name not in room.known():
+    if name is not None and specs.is_file(name):
+        trust.allow(name)
+    elif name is not None and name not in room.known():
         raise UnknownName("game", name, room.known())
     found: list[dict[str, Any]] = []
     for each in [name] if name else room.known():
@@ -169,7 +172,7 @@ def games(
             {"name": o.name, "default": o.default, "takes": o.takes, "help": o.help}
             for o in room.parameters(cls).values()
         ]
-        about = (sys.modules[cls.__module__].__doc__ or "").strip().splitlines()[0]
+        about = room.about(cls)
         expert = getattr(cls, "expert", None)
         found.append({"name": each, "about": about, "parameters": options, "expert": expert})
     if as_json:

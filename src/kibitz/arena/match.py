@@ -171,6 +171,11 @@ def match(
     >>> result.games, result.agents[0].wins > result.agents[1].wins
     (40, True)
     """
+    if not isinstance(game, str) or isinstance(agents, str) or not all(isinstance(a, str) for a in agents):
+        raise BadOption(
+            "a match takes the name of a game, or its file, and a list of agents' strings, such as "
+            "kibitz.match('my_game.py', ['ismcts:200', 'random']): stored games are found by these names"
+        )
     if games_wanted < 1:
         raise BadOption(f"{games_wanted} games cannot be played; give at least 1")
     trust.allow(game, *agents)

@@ -104,7 +104,7 @@ def results(
 ) -> list[Result]:
     """What the store knows of its experiments; of all of them, if none is named.
 
-    One that cannot be read any more (its game's file is gone, say) is an error, or is left out and told
+    One that cannot be read (its game's file is gone, say) is an error, or is left out and told
     to `unreadable`.
     """
     found = []
@@ -114,7 +114,7 @@ def results(
         except KibitzError as error:
             if unreadable is None or name in names:
                 raise
-            unreadable(f"{name} cannot be read any more and is left out: {error}")
+            unreadable(f"{name} cannot be read and is left out: {error}")
     return found
 
 

@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import os
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import entry_points
@@ -144,6 +145,14 @@ def game_class(name: str) -> Any:
         )
     module, _, cls = found[name].partition(":")
     return getattr(importlib.import_module(module), cls)
+
+
+def about(cls: Any) -> str:
+    """What a game says of itself in one line: the first one of its module or of its class."""
+    own = cls.__doc__ or ""
+    own = "" if own.startswith(f"{cls.__name__}(") else own  # Python's, of a tuple without one
+    texts = (sys.modules[cls.__module__].__doc__ or "", own, cls.__name__)
+    return next(line for text in texts for line in text.strip().splitlines()[:1])
 
 
 def known() -> dict[str, str]:

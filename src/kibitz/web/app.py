@@ -11,7 +11,6 @@ import asyncio
 import ipaddress
 import logging
 import re
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
@@ -470,8 +469,7 @@ def _games() -> list[dict[str, Any]]:
             }
             for option in games.parameters(cls).values()
         ]
-        about = (sys.modules[cls.__module__].__doc__ or "").strip().splitlines()[0]
-        found.append({"name": name, "about": about, "options": options, "levels": _levels(cls)})
+        found.append({"name": name, "about": games.about(cls), "options": options, "levels": _levels(cls)})
     return found
 
 

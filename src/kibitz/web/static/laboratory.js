@@ -38,7 +38,7 @@ export function laboratory(main, name) {
             bar.max = each.wanted || 1;
             bar.value = each.games;
             bar.setAttribute("aria-label", `progress of ${each.title}`);
-            const text = each.readable ? `${each.games} of ${each.wanted} games` : "cannot be read any more";
+            const text = each.readable ? `${each.games} of ${each.wanted} games` : "cannot be read here";
             /** @type {HTMLElement} */ (element.querySelector("span")).textContent = text;
           });
         alarm("");
