@@ -44,10 +44,10 @@ def play_through(game, policy, state, moves, most, rng):
     """Deal and play a whole game. Returns how many of `most` moves are left; below 0: it has no end."""
     left = most
     for _ in range(most + MOST_EVENTS):
-        game.deal(state, rng)
-        left = play_out(game, policy, state, moves, left, rng)
         if game.is_over(state):
             break
+        game.deal(state, rng)
+        left = play_out(game, policy, state, moves, left, rng)
     return left if game.is_over(state) else -1
 
 

@@ -87,8 +87,7 @@ class _Position:
 
     @property
     def is_over(self) -> bool:
-        """Whether the game has ended. Before the deal, when all is zero, it has not even begun."""
-        return bool(self.game.is_over(self.record)) and (self.mover >= 0 or any(self.array.tobytes()))
+        return bool(self.game.is_over(self.record))
 
     def legal_moves(self) -> list[int]:
         """The mover's moves, as numbers."""

@@ -92,8 +92,6 @@ def _run(game: Any, checks: list[tuple[str, Callable[[], str]]]) -> list[Check]:
 def random_game(game, position, moves, out, widths, rng):
     """Play a random game and note the number of legal moves at every ply; the number of plies."""
     plies = events = 0
-    if game.mover(position[0]) < 0:
-        game.deal(position[0], rng)
     while not game.is_over(position[0]) and events <= len(widths) + MOST_EVENTS:
         if game.mover(position[0]) < 0:
             game.deal(position[0], rng)
@@ -174,7 +172,11 @@ def _check_moves(game: Any, n: int, seed: int) -> str:
                     game.parse_move(text) == move,
                     f"'{text}' is read as {game.parse_move(text)}, not {move}",
                 )
-    demand(plies > 0, f"in {n} games nobody had to decide anything: they are over as soon as they are dealt")
+    demand(
+        plies > 0,
+        f"in {n} games nobody had to decide anything; does is_over say that a game is over before it is "
+        f"dealt, when all fields are 0?",
+    )
     return f"{n} games, {plies} decisions"
 
 
