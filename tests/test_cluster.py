@@ -31,7 +31,7 @@ from kibitz.errors import BadOption, KibitzError, MissingExtra
 KIBITZ = [sys.executable, "-m", "kibitz"]
 MATCH = ["match", "briskola", "ismcts:60", "random", "--games", "80", "--seed", "3", "--moves", "--json"]
 EXAMPLES = Path(__file__).parents[1] / "examples"
-PATIENCE = 120.0  # seconds after which a test fails instead of hanging
+PATIENCE = 400.0  # seconds after which a test fails instead of hanging
 
 # Has the cluster, and obeys one word a line. When its standard input ends, the cluster ends, and if it is
 # killed, all processes of the cluster are killed with it.
