@@ -10,8 +10,9 @@ READY := $(VENV)/.ready
 run: $(LEAN) ## set up what is needed, then run the main job: published results beside measured ones
 	$(BIN)/kibitz reproduce --headlines
 
+# Three processes on two cores, because some tests wait.
 test: check ## set up, then run the tests that every change must pass
-	$(BIN)/python -m pytest -n 3  # on two cores: some tests wait
+	$(BIN)/python -m pytest -n 3
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 
 check: $(READY) ## style and types

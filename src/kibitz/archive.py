@@ -73,7 +73,7 @@ class Archive(NamedTuple):
         contents = {name: cache.content_of(whole) for name, whole in self.files.items()}
         damaged = [name for name, content in contents.items() if content is None]
         if damaged:  # then nothing of it is taken in
-            raise Mismatch(f"{damaged[0]} in the archive is damaged; export it anew")
+            raise Mismatch(f"{damaged[0]} in the archive is damaged; export it again")
         added = 0
         for name, content in contents.items():
             digest, _, file = name.partition("/")
@@ -147,6 +147,7 @@ def _sources_of(folder: Path) -> dict[str, str]:
     return sources if all(_source_digest(module) == digest for module, digest in sources.items()) else {}
 
 
+@functools.cache  # every folder of the cache asks for the same modules
 def _source_digest(module: str) -> str:
     """The digest of an installed module's source; empty if there is none. Nothing is imported for it."""
     top, *inside = module.split(".")
@@ -161,6 +162,7 @@ def _source_digest(module: str) -> str:
     return cache.sha256_of(file.read_bytes()) if file.is_file() else ""
 
 
+@functools.cache
 def _packages() -> set[str]:
     """Kibitz, and those that bring games of their own."""
     points = metadata.entry_points(group="kibitz.games")

@@ -244,8 +244,8 @@ class Game(Protocol):
         """The seat a person gets by default: one that has something to decide."""
 
     def announce(self, state: Any, observer: int) -> str:
-        """Who makes the move that is due, as `observer` is told: "you", or in Bridge "north (dummy)", whose
-        cards declarer plays.
+        """Who makes the next move, in the words that `observer` reads: "you", or in Bridge "north (dummy)",
+        whose cards declarer plays.
         """
 
     def introduce(self, state: Any, seat: int) -> str:

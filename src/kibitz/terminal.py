@@ -28,7 +28,7 @@ class Story:
     """What happens while one waits: compilation and progress, on standard error.
 
     On a terminal a live line with the time left; elsewhere a line now and then, so that logs stay short.
-    What has been compiled is told, unless `tells_compiled` is false.
+    Reports what has been compiled, unless `tells_compiled` is false.
     """
 
     def __init__(self, tells_compiled: bool = True) -> None:

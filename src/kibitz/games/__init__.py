@@ -235,5 +235,5 @@ def _from_file(path: Path) -> Any:
         names = ", ".join(cls.__name__ for cls in found) or "none"
         raise BadGame(f"{quoted(path.name)[1:-1]} must hold exactly one class marked @game; found: {names}")
     if not getattr(found[0], "interpreted", False) and kernel.compiles():
-        ending.may_crash(path.name)
+        ending.may_crash(quoted(path.name)[1:-1])
     return found[0]
