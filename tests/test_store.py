@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kibitz
@@ -892,6 +892,7 @@ ACTS = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(ACTS, st.integers(1, 40))
+@example([("claim", 1, 1), ("claim", 0, 1), ("die", 0, 1), ("write late", 1, 1), ("claim", 0, 1)], 2)
 def test_no_deal_is_claimed_by_two_and_all_are_played(tmp_path_factory, acts, deals):
     """Three programs claim, finish, die and come back; then one of them plays the rest."""
     folder = tmp_path_factory.mktemp("claims")

@@ -1,6 +1,6 @@
 """How plain Python rules become machine code: `@game`, `@component`, `@kernel`, `@entry`.
 
-This is the only module that touches Numba's compiler. Four decorators:
+This is the only module that touches Numba's compiler. Five decorators:
 
 | decorator    | on                   | makes                                                        |
 |--------------|----------------------|--------------------------------------------------------------|
@@ -8,6 +8,7 @@ This is the only module that touches Numba's compiler. Four decorators:
 | `@component` | a `NamedTuple` class | an object (objective, policy) that compiled code can call    |
 | `@game`      | a `NamedTuple` class | the same, completed with the defaults of `kibitz.protocol`   |
 | `@entry`     | a function           | a door from Python into compiled code, cached on disk        |
+| `@inlined`   | a kernel or method   | the same, put into its callers by the compiler               |
 
 Compiled code finds a method by the class of its object: every method name is registered once
 with Numba for all named tuples and resolves to `getattr(the class, name)`. So a search is written
@@ -101,6 +102,9 @@ class _PartCompiler(_Compiler):
         self.state.flags = flags
         self.state.library = _Part(self.state.targetctx.codegen(), function.__qualname__)
         done = super().compile_extra(function)
+        if getattr(function, "is_inlined", False):
+            code = done.library._final_module.get_function(done.fndesc.mangled_name)
+            code.add_function_attribute("alwaysinline")
         # Numba knows code by its address; instead of one, there is an object that is never called.
         address: Any = [].append
         parts = dict.fromkeys([done.library, *done.library._linking_libraries])
@@ -123,6 +127,15 @@ def kernel(function: _F) -> _F:
     """Mark a plain function as callable from compiled code; the interpreter calls it as it is."""
     kernels.append(function)
     return register_jitable(pipeline_class=_PartCompiler)(function)
+
+
+def inlined(function: _F) -> _F:
+    """Put a kernel or method into each of its callers, whatever its size: for what playouts spend their time on.
+
+    The compiler weighs how long code is, and cannot know how often it runs. Write it below `@kernel`.
+    """
+    function.is_inlined = True  # type: ignore[attr-defined]
+    return function
 
 
 _exposed: dict[str, int] = {}

@@ -32,7 +32,13 @@ def next_word(rng):
 @kernel
 def below(rng, n):
     """Draw a uniform integer in 0 … n − 1, n at most 2³² (bias below n/2³²)."""
-    return np.int64(((next_word(rng) >> _BITS_32) * U(n)) >> _BITS_32)
+    return among(next_word(rng), n)
+
+
+@kernel
+def among(word, n):
+    """The integer in 0 … n − 1 that a drawn word stands for: `below`, where `n` is known later than the word."""
+    return np.int64(((word >> _BITS_32) * U(n)) >> _BITS_32)
 
 
 @kernel

@@ -96,7 +96,7 @@ class Store(StoreFile):
 
     def __init__(self, path: Path | str | None = None, read_only: bool = False) -> None:
         self._program: int | None = None
-        self._claimed: dict[tuple[int, int], int] = {}  # (match, first deal) → deals not yet written
+        self._claimed: dict[tuple[int, range], int] = {}  # (match, claim) → deals not yet written
         self._written: dict[int, int] = {}  # match → its first deals, as far as they are known to be there
         super().__init__(path, read_only)
 
@@ -181,7 +181,7 @@ class Store(StoreFile):
                 "INSERT INTO claim (match, first_deal, deals, program, made) VALUES (?, ?, ?, ?, ?)",
                 (number, found.start, len(found), self._program, time.time()),
             )
-        self._claimed[number, found.start] = len(found)
+        self._claimed[number, found] = len(found)
         if is_new:  # from now on the file itself says that somebody is at work
             self._copy_log()
         return found
@@ -239,14 +239,14 @@ class Store(StoreFile):
 
     def _shorten_claim(self, number: int, batch: Batch) -> None:
         """A claim is done with when all of its deals are in the store."""
-        starts = [first for match, first in self._claimed if match == number and first <= batch.first_deal]
-        if starts:
-            claim = number, max(starts)
-            self._claimed[claim] -= batch.deals
-            if self._claimed[claim] <= 0:
-                del self._claimed[claim]
-                query = "DELETE FROM claim WHERE (match, first_deal, program) = (?, ?, ?)"
-                self._db.execute(query, (*claim, self._program))
+        for match, claim in self._claimed:
+            if match == number and batch.first_deal in claim:
+                self._claimed[match, claim] -= batch.deals
+                if self._claimed[match, claim] <= 0:
+                    del self._claimed[match, claim]
+                    query = "DELETE FROM claim WHERE (match, first_deal, program) = (?, ?, ?)"
+                    self._db.execute(query, (number, claim.start, self._program))
+                return
 
     def finished(self, number: int, deals: int | None = None) -> int:
         """How many of the first `deals` deals are in the store (default: of all)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kibitz.kernel import component, kernel
+from kibitz.kernel import component, inlined, kernel
 from kibitz.protocol import awaits_move
 from kibitz.rng import uniform
 
@@ -62,6 +62,7 @@ class Habit(NamedTuple):
 
     sense: float
 
+    @inlined
     def choose(policy, game, state, moves, rng):
         if policy.sense > 0.0 and (policy.sense >= 1.0 or uniform(rng) < policy.sense):
             return game.sensible_move(state, moves, rng)

@@ -56,7 +56,7 @@ from kibitz.games.diminishing_bridge.sense import (
     trust,
 )
 from kibitz.games.tricks import NO_CARD
-from kibitz.kernel import game
+from kibitz.kernel import game, inlined
 from kibitz.protocol import CHANCE, SILENT
 from kibitz.rng import below, uniform
 
@@ -172,6 +172,7 @@ class DiminishingBridge(NamedTuple):
     def deck_size(game):
         return game.suits * game.ranks
 
+    @inlined
     def deck(game):
         """The mask of all cards."""
         return ~(_ALL << game.deck_size())
@@ -190,6 +191,7 @@ class DiminishingBridge(NamedTuple):
             return 2 * sizes - (0 if game.twice else 1)
         return sizes
 
+    @inlined
     def size_of(game, number):
         """The cards of a seat in a round, by its number from 0."""
         if game.order == RISING:
@@ -288,6 +290,7 @@ class DiminishingBridge(NamedTuple):
         """Whether nobody sees his own card in this round."""
         return game.devils and state.cards == 1
 
+    @inlined
     def random_move(game, state, moves, rng):
         if state.phase == PLAYING:
             return random_card(rng, tricks.playable(state)) if not game.is_blind(state) else UNSEEN
@@ -297,6 +300,7 @@ class DiminishingBridge(NamedTuple):
             return BID + (bid if bid < forbidden else bid + 1)
         return BID + below(rng, state.cards + 1)
 
+    @inlined
     def play(game, state, move):
         """Make a bid, or put a card on the table; the last one of a trick completes it."""
         seat = np.int64(state.turn)

@@ -48,7 +48,7 @@ from kibitz.games.tichu.round import (
     unseen_cards,
 )
 from kibitz.games.tichu.sense import promising_plays, sensible_play, without_suits
-from kibitz.kernel import game
+from kibitz.kernel import game, inlined
 from kibitz.protocol import CHANCE
 
 DEALING, PLAYING, OVER = 0, 1, 2
@@ -130,6 +130,7 @@ class MiniTichu(NamedTuple):
         """The Phoenix may be all that a side takes."""
         return -25.0, 200.0
 
+    @inlined
     def random_move(game, state, moves, rng):
         """Any legal play; none is listed."""
         kind, length, height = np.int64(state.kind), np.int64(state.length), np.int64(state.height)

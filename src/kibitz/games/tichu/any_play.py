@@ -40,8 +40,8 @@ from kibitz.games.tichu.combinations import (
     counts_of,
     single_cards,
 )
-from kibitz.kernel import kernel
-from kibitz.rng import below
+from kibitz.kernel import inlined, kernel
+from kibitz.rng import among, next_word
 
 _RANK = np.int64(15)
 _ONE = np.int64(1)
@@ -52,10 +52,12 @@ _WHOLE = np.int64((1 << 16) - 1)
 
 
 @kernel
+@inlined
 def any_play(hand, kind, length, height, rng):
     """A random legal play over what lies on the table, or a lead."""
+    word = next_word(rng)  # drawn while the plays are counted, not after
     counts = count_kinds(hand, kind, length, height)
-    return nth_play(hand, kind, length, height, counts, below(rng, total(counts)))
+    return nth_play(hand, kind, length, height, counts, among(word, total(counts)))
 
 
 @kernel
@@ -68,6 +70,7 @@ def total(counts):
 
 
 @kernel
+@inlined
 def count_kinds(hand, kind, length, height):
     """How many passes, singles, pairs, threes, fours, full houses, flushes, stairs and straights are legal.
 
@@ -105,6 +108,7 @@ def count_kinds(hand, kind, length, height):
 
 
 @kernel
+@inlined
 def nth_play(hand, kind, length, height, counts, number):
     """The legal play of a number, from 0 on; the order is not that of the list."""
     passes, singles, pairs, threes, fours, full_houses, flushes, stairs, _ = counts
@@ -139,6 +143,7 @@ def _divided(number, by):
 
 
 @kernel
+@inlined
 def _nth_of_sets(hand, kind, height, singles, pairs, threes, fours, number):
     """Singles, pairs, threes, fours; a full house is a three, and then a pair."""
     cards = hand & ~SPECIAL
@@ -169,6 +174,7 @@ def _nth_of_sets(hand, kind, height, singles, pairs, threes, fours, number):
 
 
 @kernel
+@inlined
 def _nth_set(cards, k, number):
     """So many cards of one rank, 1 to 4; the last ones of two or three are with the Phoenix."""
     play, named, suits = PASS, cards, _ONE
@@ -237,6 +243,7 @@ def _exactly(n, cards):
 
 
 @kernel
+@inlined
 def _find_full_house(hand, height, number):
     """By how many cards there are of the rank of the three, and whether the Phoenix is one of them."""
     has_phoenix = np.int64(hand & PHOENIX != 0)
@@ -260,6 +267,7 @@ def _find_full_house(hand, height, number):
 
 
 @kernel
+@inlined
 def _find_run(hand, k, length, height, number):
     """Straights (k = 1) or stairs (k = 2) of so many cards, 0: any; by their start, then by their length.
 
@@ -338,6 +346,7 @@ def _filled(hand, k):
 
 
 @kernel
+@inlined
 def _nth_run(hand, k, length, height, number):
     """First the rank of the Phoenix, if it is one of those with it; then the cards of every rank."""
     start, n, whole, helped, number = _find_run(hand, k, length, height, number)
@@ -375,6 +384,7 @@ def _in_a_row(card, n):
 
 
 @kernel
+@inlined
 def _find_flush(hand, kind, length, height, number):
     """Flushes that beat what lies on the table, but for those that beat it as straights."""
     cards = hand & ~SPECIAL

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from kibitz.bits import lowest, size
-from kibitz.kernel import kernel
+from kibitz.kernel import inlined, kernel
 
 NOTHING, SINGLE, PAIR, STAIRS, THREE, FULL_HOUSE, STRAIGHT, BOMB = range(8)
 MAH_JONG, DOG, PHOENIX, DRAGON = np.int64(1), np.int64(2), np.int64(4), np.int64(8)
@@ -351,6 +351,7 @@ def ranks_of(play):
 
 
 @kernel
+@inlined
 def height_of(play, before, led):
     """Twice the rank that counts. `before` is the height of the trick, `led` that of a Phoenix led alone."""
     cards = cards_of(play)
@@ -361,12 +362,8 @@ def height_of(play, before, led):
             return HIGHEST
         return 2 * (lowest(cards) // 4 + 1)
     ranks = ranks_of(play)
-    up_to = ranks | ranks >> 4  # and all ranks below
-    up_to |= up_to >> 8
-    up_to |= up_to >> 16
-    highest = size(up_to | up_to >> 32)
-    if size(cards) == 5 and size(ranks) == 2:  # a full house counts by its three
-        here = size(of_rank(cards, highest)) + np.int64(stands_for(play) == highest)
-        if here < 3:
-            highest = lowest(ranks) // 4 + 1
-    return 2 * highest
+    lowest_rank = lowest(ranks) // 4 + 1
+    if size(ranks) == 2 and size(cards) == 5:  # a full house counts by its three
+        n_low = size(of_rank(cards, lowest_rank)) + np.int64(stands_for(play) == lowest_rank)
+        return 2 * (lowest_rank if n_low == 3 else lowest(ranks & (ranks - 1)) // 4 + 1)
+    return 2 * (lowest_rank + size(ranks) - 1)  # one rank, or several in a row

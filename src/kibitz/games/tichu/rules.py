@@ -79,9 +79,9 @@ from kibitz.games.tichu.round import (
 )
 from kibitz.games.tichu.sense import promising_plays, sensible_play, without_suits
 from kibitz.games.tichu.text import GIFT, GIVE, GRAND_TICHU, NO_BOMB, NO_CALL, TICHU, WISH
-from kibitz.kernel import game
+from kibitz.kernel import game, inlined
 from kibitz.protocol import CHANCE, SILENT, UNNOTICED
-from kibitz.rng import below
+from kibitz.rng import among, below, next_word
 
 DEALING, GRAND, BEFORE, EXCHANGE, AFTER, PLAYING, WISHING, BOMBING, GIVING, OVER = range(10)
 ASKING, COUNTING = 10, 11
@@ -452,6 +452,7 @@ class Tichu(NamedTuple):
                 out[seat, 2 + 2 * kind] = state.calls_won[seat, kind]
             out[seat, 5] = state.doubles[seat & 1]
 
+    @inlined
     def random_move(game, state, moves, rng):
         """Any legal move; none is listed."""
         seat = np.int64(state.turn)
@@ -471,6 +472,7 @@ class Tichu(NamedTuple):
 
     def random_play(game, state, seat, rng):
         """Any play, pass or call of Tichu; out of turn any bomb or none."""
+        word = next_word(rng)  # drawn while the plays are counted, not after
         hand, wished, may_call = state.hands[seat], np.int64(0), np.int64(0)
         kind, length, height = np.int64(state.kind), np.int64(state.length), np.int64(state.height)
         if state.phase == PLAYING:
@@ -488,7 +490,7 @@ class Tichu(NamedTuple):
         n = total(counts)
         if n == n_others:  # the wish cannot be fulfilled
             wished = n_others = np.int64(0)
-        number = below(rng, n - n_others + may_call)
+        number = among(word, n - n_others + may_call)
         if number == n - n_others:
             return np.int64(TICHU)
         while True:  # any play, until one fulfils the wish
