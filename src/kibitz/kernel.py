@@ -130,7 +130,7 @@ def kernel(function: _F) -> _F:
 
 
 def inlined(function: _F) -> _F:
-    """Put a kernel or method into each of its callers, whatever its size: for what playouts spend their time on.
+    """Put a kernel or method into each of its callers, whatever its size: for what playouts spend time on.
 
     The compiler weighs how long code is, and cannot know how often it runs. Write it below `@kernel`.
     """

@@ -37,7 +37,7 @@ def below(rng, n):
 
 @kernel
 def among(word, n):
-    """The integer in 0 … n − 1 that a drawn word stands for: `below`, where `n` is known later than the word."""
+    """The integer in 0 … n − 1 that a drawn word stands for: `below`, if `n` is known after the draw."""
     return np.int64(((word >> _BITS_32) * U(n)) >> _BITS_32)
 
 
