@@ -10,9 +10,9 @@ READY := $(VENV)/.ready
 run: $(LEAN) ## set up what is needed, then run the main job: published results beside measured ones
 	$(BIN)/kibitz reproduce --headlines
 
-# Three processes on two cores, because some tests wait.
+# Three processes on two cores, because some tests wait; a file to each, because its tests share compiled code.
 test: check ## set up, then run the tests that every change must pass
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 
 check: $(READY) ## style and types

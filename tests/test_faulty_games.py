@@ -219,8 +219,19 @@ def test_whoever_ends_in_good_order_or_is_killed_says_nothing_of_a_crash(tmp_pat
 NIM = re.search(r"```python\n(from typing.*?)\nprint", (ROOT / "README.md").read_text("utf-8"), re.S)[1]
 
 
-def test_the_readmes_game_is_checked_explained_and_measured(tmp_path):
+def test_the_readmes_game_is_tested_explained_and_measured(tmp_path):
     """It was over before it was dealt, when no stick was there, so nothing was tested or measured."""
+    (tmp_path / "nim.py").write_text(NIM)
+    done = subprocess.run([*KIBITZ, "games", "nim.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert "Nim" in done.stdout
+    game = games.load(str(tmp_path / "nim.py"))
+    assert any(re.search(r"10 games, [1-9]\d+ decisions", check.detail) for check in check_game(game, n=10))
+    _, points = _playouts(game, 1000, 1)
+    assert sum(points) == 1000 and min(points) > 0
+
+
+@pytest.mark.soak
+def test_the_readmes_game_passes_kibitz_check_and_bench(tmp_path):
     (tmp_path / "nim.py").write_text(NIM)
 
     def run(*words):
@@ -229,7 +240,6 @@ def test_the_readmes_game_is_checked_explained_and_measured(tmp_path):
     done = run("check", "nim.py")
     assert done.returncode == 0, done.stdout
     assert re.search(r"10 games, [1-9]\d+ decisions", done.stdout)
-    assert "Nim" in run("games", "nim.py").stdout
     told = run("bench", "nim.py", "--seconds", "0.01", "--json")
     assert 1e4 < json.loads(told.stdout)["playouts"]["median"] < 1e8, told.stderr
 

@@ -7,6 +7,7 @@ arrays behind them with compiled code.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -198,12 +199,18 @@ class View(_Position):
 
     def world(self, seed: int) -> State:
         """A random truth that agrees with the view."""
-        world = State(self.game, self.array.copy())
+        return next(self.worlds([seed]))
+
+    def worlds(self, seeds: Iterable[int]) -> Iterator[State]:
+        """A random truth for every seed: those of `world`, with what they have in common found out once."""
         plan = np.zeros(1, self.game.plan).view(np.recarray)[0]
         with np.errstate(over="ignore"):
-            self.game.prepare(world.record, self.seat, plan)
-            self.game.sample(world.record, self.seat, plan, stream(seed))
-        return world
+            self.game.prepare(State(self.game, self.array.copy()).record, self.seat, plan)
+        for seed in seeds:
+            world = State(self.game, self.array.copy())
+            with np.errstate(over="ignore"):
+                self.game.sample(world.record, self.seat, plan, stream(seed))
+            yield world
 
     def __str__(self) -> str:
         return str(self.game.picture(self.record, self.seat))

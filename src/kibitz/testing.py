@@ -403,10 +403,10 @@ def _uniformity(state: State, slots: list[tuple[str, int]], seed: int) -> float 
     view = state.view(seat)
     shown = view.key()
     values = [_flat(state.array, name)[i] for name, i in slots]
-    few = [view.world(seed + k).array for k in range(20)]
+    few = [world.array for world in view.worlds(range(seed, seed + 20))]
     if not {_flat(sample, name)[i] for sample in few for name, i in slots} <= set(values):
         return _evenness(state, seed)  # a place holds a set of cards, or a number: not one of the others
-    ordered = _always_ordered([view.world(seed + k).array for k in range(100)])
+    ordered = _always_ordered([world.array for world in view.worlds(range(seed, seed + 100))])
     worlds: Counter[bytes] = Counter()
     for order in set(itertools.permutations(values)):
         other = _laid(state, slots, order)
@@ -415,7 +415,7 @@ def _uniformity(state: State, slots: list[tuple[str, int]], seed: int) -> float 
     if len(worlds) < 2:
         return None
     draws = 60 * len(worlds)
-    counts = Counter(_deal_of(view.world(seed + k)) for k in range(draws))
+    counts = Counter(map(_deal_of, view.worlds(range(seed, seed + draws))))
     demand(not set(counts) - set(worlds), "a sampled world is none of the orders of what is hidden")
     square = 0.0
     for world, ways in worlds.items():
@@ -427,9 +427,9 @@ def _uniformity(state: State, slots: list[tuple[str, int]], seed: int) -> float 
 def _evenness(state: State, seed: int, draws: int = 1500) -> float:
     """Chi-square over the worlds that were met, the truth one of them; −1 if they are too many."""
     view = state.view()
-    if len({_deal_of(view.world(seed + k)) for k in range(30)}) > 20:
+    if len(set(map(_deal_of, view.worlds(range(seed, seed + 30))))) > 20:
         return -1.0
-    counts = Counter(_deal_of(view.world(seed + k)) for k in range(draws))
+    counts = Counter(map(_deal_of, view.worlds(range(seed, seed + draws))))
     if not 2 <= len(counts) <= draws // 20:
         return -1.0
     demand(_deal_of(state) in counts, f"the truth is not among {draws} sampled worlds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -61,7 +61,8 @@ class Advice:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the same that `--json` prints."""
-        return {**asdict(self), "best_text": self.best_text, "rows": [asdict(r) for r in self.rows]}
+        rows = [{**vars(row), "shares": dict(row.shares)} for row in self.rows]
+        return {**vars(self), "best_text": self.best_text, "rows": rows}
 
     def __str__(self) -> str:
         names = list(self.rows[0].shares)
