@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 LEAN := $(VENV)/.lean
 READY := $(VENV)/.ready
 
+# Tests start hundreds of programs; without byte code each would compile the sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test check browser soak package wheel release docs bench clean help
 
 run: $(LEAN) ## set up what is needed, then run the main job: published results beside measured ones
