@@ -117,7 +117,8 @@ AGENTS_HEAD = """\
 
 An agent is a string: a name, and after a colon its options, `ismcts:5000,c=0.7`. The first value
 without a name is the number of iterations for one decision. The string is the same in Python
-(`kibitz.make_agent`, `kibitz.match`, `kibitz.advise`), on the command line and in JSON documents.
+(`kibitz.make_agent`, `kibitz.match`, `kibitz.advise`), on the command line and in JSON documents. An option
+that would change nothing beside the others, such as `trees=5` without `worlds=many`, is refused with the reason.
 
 `kibitz agents` prints this table, `kibitz agents NAME` the options of one agent. What the settings
 mean, and what the literature calls them: see [How Kibitz works](../how-it-works.md).

@@ -8,6 +8,7 @@ is skipped. A test that takes longer than a minute is marked `soak(minutes=…)`
 """
 
 import random
+import signal
 import time
 from datetime import date
 
@@ -26,6 +27,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "browser: needs Chromium or the TypeScript compiler")
     found = getattr(config, "workerinput", {}).get("start")
     config.stash[START] = found or (time.time(), date.today().toordinal())
+    # A shell lets what it starts in the background ignore Ctrl-C, and tested programs would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)

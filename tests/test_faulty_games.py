@@ -101,7 +101,7 @@ SEARCHES = [
     "ismcts:20,expand=all,playouts=2",
     "uct:20,expand=path",
     "uct:20,expand=path,backup=proved",
-    "ismcts:20,time=1s",
+    "ismcts:time=1s",
     "flat:20",
     "flat:20,device=gpu",
     "ismcts:20,device=gpu,threads=300",

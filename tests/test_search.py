@@ -10,8 +10,10 @@ from kibitz import games, kernel
 from kibitz.agents import look, make_agent
 from kibitz.arena.play import play_game
 from kibitz.cards import ITALIAN
-from kibitz.errors import Unsupported
+from kibitz.errors import BadOption, Unsupported
 from kibitz.games.briskola.rules import Briskola
+from kibitz.games.diminishing_bridge.rules import DiminishingBridge
+from kibitz.games.tic_tac_toe.rules import TicTacToe
 from kibitz.kernel import entry, game
 from kibitz.position import View, deal
 from kibitz.rng import stream
@@ -95,6 +97,57 @@ def rows_of(advice):
 
 
 # --- every option ---
+
+WITHOUT_EFFECT = (
+    ("flat:60", "top", 3.0),
+    ("flat:each=7", "iterations", 30),
+    ("ismcts:60", "p", 4.0),
+    ("ismcts:60", "growth", 0.5),
+    ("ismcts:60", "trees", 3),
+    ("ismcts:each=7", "iterations", 30),
+    ("ismcts:60,select=greedy", "c", 2.0),
+    ("ismcts:60,select=ucb1-tuned", "inside", True),
+    ("ismcts:60,chosen=value", "ties", "first"),
+    ("ismcts:60,threads=2", "ties", "first"),
+    ("uct:60", "trials", "visits"),
+    ("uct:60", "infosets", "full"),
+    ("determinized:60,trees=4", "ties", "first"),
+    ("possible:60", "belief", 50),
+    ("possible:60", "trials", "visits"),
+    ("snelleman-mcts:60", "belief", 50),
+    ("cheating:60", "belief", 50),
+    ("cheating:60", "endings", 10**6),
+    ("minimax:depth=2", "hard", True),
+    ("minimax:depth=2", "strict", True),
+    ("alphabeta:depth=2", "keep_from", 1),
+)
+
+
+@pytest.mark.parametrize(("spec", "option", "value"), WITHOUT_EFFECT)
+def test_an_option_without_effect_is_refused_and_has_none(spec, option, value):
+    """The claim is tested too: set past the string, the option leaves every value and choice as it is."""
+    game = TicTacToe() if spec.startswith(("minimax", "alphabeta")) else DiminishingBridge(cards=6)
+    states = (random_state(game, 1, plies) for plies in range(6, 200))
+    state = next(each for each in states if each.mover >= 0 and len(each.legal_moves()) == 3)
+    word = str(value).lower()
+    given = word if option == "iterations" else f"{option}={word}"
+    name, _, rest = spec.partition(":")
+    with pytest.raises(BadOption, match=f"{option} has no effect: "):
+        make_agent(f"{name}:{given},{rest}" if option == "iterations" else f"{spec},{given}")
+    agents = make_agent(spec, state.game), make_agent(spec, state.game)
+    setattr(agents[1], option, value)
+    for agent in agents:
+        agent.start(state.game, state.mover)
+    found = [agent.advise(look(agent, state), 1) for agent in agents]
+    ours, theirs = (np.array(rows_of(each)) for each in found)
+    assert theirs == pytest.approx(ours, rel=1e-9, nan_ok=True)
+    assert len({agent.choose(look(agent, state), 1) for agent in agents}) == 1
+
+
+def test_an_option_at_its_default_is_no_mistake():
+    """A grid over an option has the value that switches it off, too."""
+    assert make_agent("ismcts:60,p=1,trees=20,growth=0").p == 1.0
+    assert make_agent("possible:60,belief=0").belief == 0
 
 
 @pytest.mark.parametrize(("rules", "spec"), CASES, ids=lambda x: str(x).replace("Briskola", ""))
@@ -418,11 +471,11 @@ def test_a_node_that_lacks_a_child_gets_all_and_ends_the_walk():
 
 def test_playouts_for_every_legal_move():
     state = random_state(Briskola(2), 7, 10)
-    assert [row.visits for row in think("flat:1,each=7", state).rows] == [7, 7, 7]
+    assert [row.visits for row in think("flat:each=7", state).rows] == [7, 7, 7]
     for spec in (
-        "ismcts:1,each=50",
-        "ismcts:1,each=50,expand=stop,trials=visits",
-        "uct:1,each=50,expand=path",
+        "ismcts:each=50",
+        "ismcts:each=50,expand=stop,trials=visits",
+        "uct:each=50,expand=path",
     ):
         assert think(spec, state).iterations == 150
 
@@ -927,8 +980,8 @@ def test_a_search_that_another_thread_stops_answers_by_what_it_has_found(game, s
 
 def test_slices_do_not_change_what_a_search_finds(monkeypatch):
     view = deal(games.load("briskola"), 7).view()
-    whole = [make_agent(spec).advise(view, 3).rows for spec in ("ismcts:500", "flat:600", "flat:601,each=70")]
+    whole = [make_agent(spec).advise(view, 3).rows for spec in ("ismcts:500", "flat:600", "flat:each=70")]
     monkeypatch.setattr(montecarlo, "_MOST_AT_ONCE", 64)
     assert [
-        make_agent(spec).advise(view, 3).rows for spec in ("ismcts:500", "flat:600", "flat:601,each=70")
+        make_agent(spec).advise(view, 3).rows for spec in ("ismcts:500", "flat:600", "flat:each=70")
     ] == whole

@@ -50,6 +50,9 @@ class OpenSpielSearch:
     _moves: list[int] = field(default_factory=list, repr=False, compare=False)
     _twin: Twin | None = field(default=None, repr=False, compare=False)
 
+    def without_effect(self) -> dict[str, str]:
+        return {"iterations": "time limits the search"} if self.time is not None else {}
+
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the search cannot play it."""
         pyspiel()

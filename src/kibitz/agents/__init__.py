@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kibitz import specs, trust
 from kibitz.errors import BadOption, UnknownName, Unsupported, install_command, say_once
@@ -36,6 +36,14 @@ class Agent(Protocol):
 
     def learn(self, label: int) -> None:
         """A move was made; `label` is all that the agent's seat learns from it."""
+
+
+@runtime_checkable
+class Configured(Protocol):
+    """An agent that knows which of its options change nothing beside the others."""
+
+    def without_effect(self) -> dict[str, str]:
+        """The options that change nothing in its setting, each with the reason."""
 
 
 def look(agent: Agent, state: State) -> View:
@@ -221,12 +229,18 @@ def make_known_agent(spec: str, game: Any = None) -> Agent:
     if values.get("worlds") == "true" and "worlds" in dict(given):
         raise BadOption("cheating is what it is: worlds cannot be set")
     options = setting.options()
-    values |= specs.read_options(
+    chosen = specs.read_options(
         f"agent {name}", given, options, "iterations" if "iterations" in options else None
     )
+    usual = {key: values.get(key, option.default) for key, option in options.items()}
+    values |= chosen
     if values.get("worlds") == "true" and name != "cheating":
         raise BadOption("worlds=true looks at hidden cards; its name is 'cheating'")
     agent: Agent = setting.cls(spec=spec, **values)
+    idle = agent.without_effect() if isinstance(agent, Configured) else {}
+    for option, reason in idle.items():
+        if chosen.get(option, usual.get(option)) != usual.get(option):
+            raise BadOption(f"{spec}: {option} has no effect: {reason}")
     return agent
 
 

@@ -63,6 +63,15 @@ class Classical:
     _solvers: dict[Any, Solver] = field(default_factory=dict, repr=False, compare=False)
     _is_stopped: bool = field(default=False, repr=False, compare=False)
 
+    def without_effect(self) -> dict[str, str]:
+        """The options that change nothing in this setting, each with the reason."""
+        found = {}
+        if self.prune == "none":
+            found |= dict.fromkeys(("hard", "strict"), "with prune=none there is no window")
+        if not self.keep:
+            found["keep_from"] = "no move is left out; add keep"
+        return found
+
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the agent cannot play it."""
         self._is_stopped = False

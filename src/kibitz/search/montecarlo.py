@@ -233,6 +233,15 @@ class Searcher:
         self.objective = OBJECTIVES.get(self.objective, self.objective)  # type: ignore[arg-type]
         self.playout = PLAYOUTS.get(self.playout, self.playout)  # type: ignore[call-overload]
 
+    def without_effect(self) -> dict[str, str]:
+        """The options that change nothing in this setting, each with the reason."""
+        found = {}
+        if self.each:
+            found["iterations"] = "each says how many playouts there are"
+        if self.belief != COUNTERS:
+            found |= dict.fromkeys(("lessons", "learned"), "it chooses counters; add belief=counters")
+        return found
+
     def start(self, game: Any, seat: int) -> None:
         """A new game begins; `Unsupported` if the agent cannot play it."""
         self._is_stopped = False
@@ -242,8 +251,6 @@ class Searcher:
                 f"objective={self.objective} is not known to {type(game).__name__}; it has points, wins and "
                 f"{own}"
             )
-        if self.belief != COUNTERS and (self.lessons or self.learned):
-            raise BadOption("lessons and learned tell which counters to use; add belief=counters")
         if self.belief == COUNTERS:
             self._chances(game)
             return
@@ -383,6 +390,9 @@ class FlatMonteCarlo(Searcher):
     )
     least: int = 1
     """Playouts of a move, however many moves there are."""
+
+    def without_effect(self) -> dict[str, str]:
+        return super().without_effect() | {"top": "only in a tree are values weighed against exploration"}
 
     def start(self, game: Any, seat: int) -> None:
         super().start(game, seat)
@@ -554,6 +564,32 @@ class TreeSearch(Searcher):
         self._trees: list[tree.Buffers] | None = None  # kept between moves
         self._spare: dict[int, tree.Buffers] = {}
         self._is_interrupted = False
+
+    def without_effect(self) -> dict[str, str]:
+        idle = super().without_effect()
+        if self.time is not None:
+            idle |= dict.fromkeys(("iterations", "each"), "time limits the search")
+        if self.backup != "power":
+            idle |= dict.fromkeys(("p", "growth"), f"backup={self.backup} has no exponent; add backup=power")
+        if self.select == "greedy":
+            idle["c"] = "select=greedy does not explore"
+        if self.select != "ucb1":
+            idle["inside"] = f"select={self.select} has a formula of its own"
+        if self.chosen == "value":
+            idle["ties"] = "chosen=value goes by value alone"
+        elif self.threads > 1 or self.worlds == "many":
+            idle["ties"] = "in several trees no move is the first one tried"
+        if self.worlds != "fresh":
+            idle["trials"] = f"with worlds={self.worlds} every move of a node is always available"
+        if self.worlds != "many":
+            idle["trees"] = f"worlds={self.worlds} does not grow a tree for each deal; add worlds=many"
+        if self.worlds == "possible" and self.belief != COUNTERS:
+            idle["belief"] = "with worlds=possible cards are dealt at random, and only for playouts"
+        if self.worlds in ("one", "many", "true") and not self.keep:
+            idle["infosets"] = f"with worlds={self.worlds} a tree knows the deal: no seat learns of it"
+        if self.cheating:
+            idle |= dict.fromkeys(("belief", "endings"), "the real cards are searched")
+        return idle
 
     def start(self, game: Any, seat: int) -> None:
         super().start(game, seat)

@@ -19,9 +19,6 @@ from typing import Any
 
 from kibitz.errors import needs
 
-VULNERABLE = ("none", "both", "ns", "ew")
-"""Which sides are vulnerable, in the solver's order."""
-
 _BOARDS_AT_ONCE = max(4, os.cpu_count() or 1)  # every thread of the solver has one; more are not faster
 _TABLES_AT_ONCE = 8  # each is five solved boards or more
 _NO_TARGET, _ALL_CARDS, _EVEN_IF_FORCED = -1, 3, 1
@@ -173,7 +170,7 @@ class Table:
         from endplay.dds import par
         from endplay.types import Player, Vul
 
-        found = par(self._solved, Vul(VULNERABLE.index(vulnerable)), Player(dealer))
+        found = par(self._solved, Vul[vulnerable], Player(dealer))
         return int(found.score), [str(contract) for contract in found]
 
 
