@@ -18,6 +18,7 @@ from kibitz import agents, errors, games, protocol
 from kibitz.agents.classical import Classical
 from kibitz.arena.tally import JUDGED, MEASURES
 from kibitz.experiments import description
+from kibitz.games import parts
 from kibitz.search.montecarlo import FlatMonteCarlo, Searcher, TreeSearch, options_of
 from kibitz.specs import Duration, Option
 from kibitz.web import limits
@@ -313,6 +314,7 @@ def protocol_page() -> str:
             "## Optional methods\n",
             "A game that leaves one out gets the default, and `cls.defaulted` names it.\n",
             *optional,
+            f"## Parts beside the rules\n\n{inspect.cleandoc(parts.__doc__ or '')}\n",
             "## Constants\n",
             "| name | value | meaning |\n|------|------:|---------|",
             *constants,

@@ -1,0 +1,45 @@
+"""What a game supplies besides its rules, found by one rule: it lies beside them.
+
+The module with a game's class may stand in a package. Other modules of this package hold the game's other
+parts, each under a fixed name, and each is imported only when it is asked for:
+
+| module   | defines  | holds                                                                    |
+|----------|----------|--------------------------------------------------------------------------|
+| `agents` | `AGENTS` | agents of this game: a dictionary from names to `kibitz.agents.Setting`s |
+
+A `Setting` names its class as text, `"my_package.players:Careful"`, so looking for a name does not import the
+player. A game that is a single file has `AGENTS` in that file, and its `Setting`s name the class itself.
+
+An agent with the name of a general one replaces it in its game: `pimc` does so in Bridge. `kibitz agents`
+lists the agents of the games that come with Kibitz. Those of plug-ins and files are known in their game only.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from importlib.util import find_spec
+from types import ModuleType
+
+from kibitz.games import GAMES
+
+
+@functools.cache
+def beside(module: str, part: str) -> ModuleType | None:
+    """The module `part` in the package of a game's module; None, if there is no such part.
+
+    >>> beside("kibitz.games.bridge.rules", "agents").__name__
+    'kibitz.games.bridge.agents'
+    >>> beside("kibitz.games.othello.rules", "agents"), beside("my_game", "agents")
+    (None, None)
+    """
+    package, _, _ = module.rpartition(".")
+    if not package or find_spec(name := f"{package}.{part}") is None:
+        return None
+    return importlib.import_module(name)
+
+
+def built_in(part: str) -> list[ModuleType]:
+    """The modules `part` of the games that come with Kibitz, in the order in which games are listed."""
+    found = (beside(place.partition(":")[0], part) for place in GAMES.values())
+    return [module for module in found if module is not None]
