@@ -1,11 +1,12 @@
 """What a game supplies besides its rules, found by one rule: it lies beside them.
 
-The module with a game's class may stand in a package. Other modules of this package hold the game's other
-parts, each under a fixed name, and each is imported only when it is asked for:
+The module with a game's class may stand in a package. Other files of this package hold the game's other
+parts, each under a fixed name, and each is read only when it is asked for:
 
-| module   | defines  | holds                                                                    |
-|----------|----------|--------------------------------------------------------------------------|
-| `agents` | `AGENTS` | agents of this game: a dictionary from names to `kibitz.agents.Setting`s |
+| file                  | holds                                                                |
+|-----------------------|----------------------------------------------------------------------|
+| `agents.py`           | `AGENTS`, agents of this game: name → `kibitz.agents.Setting`        |
+| `published/NAME.toml` | a published result as an experiment (in games that come with Kibitz) |
 
 A `Setting` names its class as text, `"my_package.players:Careful"`, so looking for a name does not import the
 player. A game that is a single file has `AGENTS` in that file, and its `Setting`s name the class itself.
@@ -18,6 +19,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -43,3 +46,18 @@ def built_in(part: str) -> list[ModuleType]:
     """The modules `part` of the games that come with Kibitz, in the order in which games are listed."""
     found = (beside(place.partition(":")[0], part) for place in GAMES.values())
     return [module for module in found if module is not None]
+
+
+def published() -> dict[str, Traversable]:
+    """The published experiments of the games that come with Kibitz: name → file.
+
+    >>> published()["mckay"].name
+    'mckay.toml'
+    """
+    found: dict[str, Traversable] = {}
+    for place in GAMES.values():
+        folder = files(place.partition(":")[0].rpartition(".")[0]) / "published"
+        if folder.is_dir():
+            descriptions = sorted(folder.iterdir(), key=lambda file: file.name)
+            found |= {file.name.removesuffix(".toml"): file for file in descriptions}
+    return found
