@@ -25,6 +25,7 @@ LAYERS = [
     {"games/players", "games/agents"},
     {"arena"},
     {"adapters"},
+    {"games/twin"},
     {"testing", "bench", "terminal", "records", "warming"},
     {"peers"},
     {"plots"},

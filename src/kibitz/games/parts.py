@@ -6,6 +6,7 @@ parts, each under a fixed name, and each is read only when it is asked for:
 | file                  | holds                                                                |
 |-----------------------|----------------------------------------------------------------------|
 | `agents.py`           | `AGENTS`, agents of this game: name → `kibitz.agents.Setting`        |
+| `twin.py`             | `twin_of(game)`: the same game in OpenSpiel, if there is one         |
 | `published/NAME.toml` | a published result as an experiment (in games that come with Kibitz) |
 
 A `Setting` names its class as text, `"my_package.players:Careful"`, so looking for a name does not import the
@@ -37,9 +38,12 @@ def beside(module: str, part: str) -> ModuleType | None:
     (None, None)
     """
     package, _, _ = module.rpartition(".")
-    if not package or find_spec(name := f"{package}.{part}") is None:
+    name = f"{package}.{part}"
+    try:
+        there = bool(package) and find_spec(name) is not None
+    except ModuleNotFoundError:  # what has the game's module is no package
         return None
-    return importlib.import_module(name)
+    return importlib.import_module(name) if there else None
 
 
 def built_in(part: str) -> list[ModuleType]:
