@@ -16,9 +16,9 @@ import numpy as np
 
 from kibitz import games
 from kibitz.agents import make_agent
-from kibitz.agents.snelleman import count_tricks
 from kibitz.arena.play import Batch, Match
 from kibitz.bench import random_games
+from kibitz.games.diminishing_bridge.players import count_tricks
 from kibitz.kernel import entry
 from kibitz.position import View
 from kibitz.rng import stream

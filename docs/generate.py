@@ -18,6 +18,7 @@ from kibitz import agents, errors, games, protocol
 from kibitz.agents.classical import Classical
 from kibitz.arena.tally import JUDGED, MEASURES
 from kibitz.experiments import description
+from kibitz.games import parts
 from kibitz.search.montecarlo import FlatMonteCarlo, Searcher, TreeSearch, options_of
 from kibitz.specs import Duration, Option
 from kibitz.web import limits
@@ -118,7 +119,7 @@ AGENTS_HEAD = """\
 An agent is a string: a name, and after a colon its options, `ismcts:5000,c=0.7`. The first value
 without a name is the number of iterations for one decision. The string is the same in Python
 (`kibitz.make_agent`, `kibitz.match`, `kibitz.advise`), on the command line and in JSON documents. An option
-that would change nothing beside the others, such as `trees=5` without `worlds=many`, is refused with the reason.
+that would change nothing, such as `trees=5` without `worlds=many`, is refused with the reason.
 
 `kibitz agents` prints this table, `kibitz agents NAME` the options of one agent. What the settings
 mean, and what the literature calls them: see [How Kibitz works](../how-it-works.md).
@@ -314,6 +315,7 @@ def protocol_page() -> str:
             "## Optional methods\n",
             "A game that leaves one out gets the default, and `cls.defaulted` names it.\n",
             *optional,
+            f"## Parts beside the rules\n\n{inspect.cleandoc(parts.__doc__ or '')}\n",
             "## Constants\n",
             "| name | value | meaning |\n|------|------:|---------|",
             *constants,

@@ -13,10 +13,10 @@ from endplay.types import Denom, Player, Vul
 import kibitz
 from kibitz import games
 from kibitz.agents import make_agent
-from kibitz.agents.bridge import MAKES
 from kibitz.errors import BadOption, InputError, ParseError, Unsupported
 from kibitz.games.bridge import dds
 from kibitz.games.bridge.auction import promise, promises_text
+from kibitz.games.bridge.players import MAKES
 from kibitz.games.bridge.rules import ANY, Bridge, high_card_points
 from kibitz.games.bridge.solution import boards_of, solve
 from kibitz.games.briskola.rules import Briskola
@@ -349,16 +349,16 @@ def test_a_defender_counts_his_own_tricks_in_an_ending():
 
 def test_deals_that_become_too_rare_end_the_search(monkeypatch):
     """The second time no deal is found that agrees: what was solved before counts."""
-    from kibitz.agents import bridge
+    from kibitz.games.bridge import players
 
-    state, draw, calls = played_down(4, 4), bridge.draw_worlds, []
+    state, draw, calls = played_down(4, 4), players.draw_worlds, []
 
     def rarely(*arguments):
         draw(*arguments)
         calls.append(arguments)
         arguments[5][:] = len(calls) == 1
 
-    monkeypatch.setattr(bridge, "draw_worlds", rarely)
+    monkeypatch.setattr(players, "draw_worlds", rarely)
     assert kibitz.advise(state.view(), "pimc:10000", 1).worlds == len(calls[0][4])
     assert len(calls) == 2
 

@@ -8,11 +8,11 @@ import pytest
 
 from kibitz import games
 from kibitz.agents import make_agent
-from kibitz.agents.snelleman import count_tricks
 from kibitz.arena.play import Batch, Match
 from kibitz.errors import BadOption, ParseError
 from kibitz.games.diminishing_bridge.bids import likelihood_of_bids, rounded_to
 from kibitz.games.diminishing_bridge.hands import hand_worth
+from kibitz.games.diminishing_bridge.players import count_tricks
 from kibitz.games.diminishing_bridge.rules import (
     BID,
     BIDDING,

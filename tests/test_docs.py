@@ -487,7 +487,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("agent", ["halving", "first-move"])
 def test_the_agents_of_the_recipes_can_be_named_and_pass_their_checks(agent, monkeypatch):
-    """The class of a page, named as the page says in `SETTINGS`, does what its last steps demand."""
+    """The class of a page, named as the page says, does what its last steps demand."""
     page = ROOT / "CONTRIBUTING.md"
     line = re.search(rf'^ *\+ *"{agent}": (Setting\(.*\)),$', page.read_text(encoding="utf-8"), re.M)[1]
     module, _, name = re.search(r'"(kibitz[\w.]+):(\w+)"', line)[0].strip('"').partition(":")

@@ -24,7 +24,7 @@ from kibitz.belief import counters
 from kibitz.errors import KibitzError, ParseError, UnknownName
 from kibitz.experiments.description import FIGURES, GAP, INTERVALS, fill
 from kibitz.experiments.evaluation import Run, duels, evaluate, orders
-from kibitz.games import load
+from kibitz.games import load, parts
 from tests.test_cli import batches, call, document
 
 TOP = 'name = "x"\ngame = "briskola"\ngames = 8\n'
@@ -447,6 +447,16 @@ def test_a_description_without_a_name_has_that_of_its_file(tmp_path):
 def test_an_unknown_published_result():
     with pytest.raises(UnknownName, match="did you mean 'karamatic'"):
         experiments.published("karamatik")
+
+
+def test_published_results_are_found_with_their_games_and_shown_as_the_headlines_show_them():
+    assert experiments.PUBLISHED == ("karamatic", "snelleman", "mckay", "castelein")
+    assert {name: file.parent.parent.name for name, file in parts.published().items()} == {
+        "karamatic": "briskola",
+        "mckay": "bridge",
+        "castelein": "tichu",
+        "snelleman": "diminishing_bridge",
+    }
 
 
 def test_every_published_result_can_be_read():

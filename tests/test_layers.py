@@ -22,8 +22,10 @@ LAYERS = [
     {"search"},
     {"drawing"},
     {"agents"},
+    {"games/players", "games/agents"},
     {"arena"},
     {"adapters"},
+    {"games/twin"},
     {"testing", "bench", "terminal", "records", "warming"},
     {"peers"},
     {"plots"},
@@ -39,8 +41,16 @@ HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 ALLOWED = {("kernel", "protocol"), ("kernel", "precompiled")}
 
 
+PARTS = {"players", "agents", "twin"}
+"""The modules in the folder of a game that stand above its rules."""
+
+
 def room_of(module: str) -> str:
-    return module.split(".")[1] if "." in module else module
+    """The package that a module belongs to; a part of a game that is no rule stands higher than the rules."""
+    names = module.split(".")
+    if names[1:2] == ["games"] and names[3:] and names[3] in PARTS:
+        return f"games/{names[3]}"
+    return names[1] if names[1:] else module
 
 
 def imports(file: Path):
@@ -48,8 +58,8 @@ def imports(file: Path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kibitz"):
             if node.module == "kibitz":
                 yield from (f"kibitz.{alias.name}" for alias in node.names)
-            else:
-                yield node.module
+            else:  # the name may be that of a module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.startswith("kibitz."))
 
@@ -57,7 +67,7 @@ def imports(file: Path):
 def test_arrows_point_one_way():
     seen = set()
     for file in SOURCE.rglob("*.py"):
-        room = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+        room = room_of(".".join(["kibitz", *file.relative_to(SOURCE).with_suffix("").parts]))
         if room == "__init__":
             continue
         seen.add(room)

@@ -470,6 +470,13 @@ def test_only_the_same_rules_have_a_twin():
     assert twin_of(games.load("bridge:double_dummy=true")) is None
 
 
+def test_results_of_openspiels_searches_are_filed_under_the_twin_that_they_use(pyspiel):
+    for spec, words in (("tic-tac-toe", b"tic_tac_toe"), ("othello", b"othello"), ("briskola", b"")):
+        told = make_agent("openspiel-mcts").knowledge(games.load(spec))
+        assert words in told
+        assert bool(told) == bool(words)
+
+
 @pytest.mark.soak
 def test_peers_are_measured(pyspiel):
     from kibitz import peers

@@ -1,13 +1,22 @@
 """Strings that name games and agents: what they mean, and what is said of wrong ones."""
 
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from kibitz import games
-from kibitz.agents import SETTINGS, make_agent
+from kibitz.agents import GENERAL, SETTINGS, make_agent
+from kibitz.arena.play import Match
 from kibitz.errors import BadGame, BadOption, InputError, UnknownName, Unsupported, UsageError
+from kibitz.games import parts
 from kibitz.games.briskola.rules import Briskola
 from kibitz.search.montecarlo import TreeSearch, options_of
 from kibitz.specs import Duration, Option, parse_duration, read_options, split
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 # --- the grammar ---
 
@@ -125,6 +134,77 @@ def test_unknown_option_names_its_neighbour():
 
 
 # --- agents ---
+
+
+OWN = """
+from kibitz.agents import Setting
+from kibitz.search.montecarlo import TreeSearch
+
+
+class Careful(TreeSearch):
+    pass
+
+
+AGENTS = {"careful": Setting(Careful, {"iterations": 7}, "…"), "flat": Setting(Careful, {}, "…")}
+"""
+
+
+def test_a_file_with_a_game_may_have_agents_of_this_game(tmp_path):
+    file = tmp_path / "own_agents.py"
+    file.write_text((EXAMPLES / "high_card.py").read_text() + OWN)
+    game = games.load(str(file))
+    assert (type(make_agent("careful", game)).__name__, make_agent("careful", game).iterations) == (
+        "Careful",
+        7,
+    )
+    assert type(make_agent("flat:5", game)).__name__ == "Careful"
+    assert type(make_agent("flat:5")).__name__ == "FlatMonteCarlo"
+    with pytest.raises(UnknownName, match="'careful'"):
+        make_agent("careful")
+    with pytest.raises(UnknownName, match="did you mean 'careful'"):
+        make_agent("carefull", game)
+    Match(str(file), ("careful", "flat:5"), seed=1).check()
+
+
+def test_agents_of_a_file_must_be_settings(tmp_path):
+    file = tmp_path / "no_agents.py"
+    file.write_text((EXAMPLES / "high_card.py").read_text() + "AGENTS = ['careful']")
+    with pytest.raises(BadGame, match=r"AGENTS of no_agents.py must be a dictionary"):
+        make_agent("random", games.load(str(file)))
+
+
+def test_a_package_with_a_game_may_have_agents_beside_it(tmp_path, monkeypatch):
+    package = tmp_path / "kibitz_plugged_in"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "rules.py").write_text((EXAMPLES / "high_card.py").read_text())
+    (package / "agents.py").write_text(
+        "from kibitz.agents import Setting\n"
+        "AGENTS = {'careful': Setting('kibitz_plugged_in.players:Careful', {}, '…')}\n"
+    )
+    (package / "players.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    game = importlib.import_module("kibitz_plugged_in.rules").HighCard()
+    make_agent("random", game)
+    assert "kibitz_plugged_in.players" not in sys.modules
+    assert type(make_agent("careful", game)).__module__ == "kibitz_plugged_in.players"
+
+
+def test_agents_of_games_have_one_name_each_and_replace_a_general_one_in_their_game_only():
+    named = [name for part in parts.built_in("agents") for name in part.AGENTS if name not in GENERAL]
+    assert sorted(named) == sorted(set(named))
+    assert make_agent("pimc", games.load("bridge")).iterations == 100
+    assert make_agent("pimc", games.load("briskola")).iterations == make_agent("pimc").iterations == 20
+
+
+def test_players_of_a_game_are_imported_when_they_play():
+    code = (
+        "import sys, kibitz; from kibitz.agents import make_agent\n"
+        "kibitz.agent_names(), make_agent('pimc', kibitz.load('bridge:double_dummy=true'))\n"
+        "print([name for name in sys.modules if name.startswith('kibitz.') and name.endswith('.players')])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "['kibitz.games.bridge.players']\n"
 
 
 @pytest.mark.parametrize("name", sorted(set(SETTINGS) - {"expert"}))

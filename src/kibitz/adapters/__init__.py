@@ -1,5 +1,5 @@
 """Kibitz in the tools of others: its games and agents in OpenSpiel, its games in PettingZoo.
 
 The other way round, OpenSpiel's games are games here (`kibitz.games.openspiel`) and its searches are agents
-(`kibitz.agents.openspiel`).
+(`kibitz.adapters.searches`).
 """

@@ -15,6 +15,7 @@ a hash table.
 
 from __future__ import annotations
 
+import inspect
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,7 @@ import numpy as np
 from kibitz import ending, kernel
 from kibitz.adapters.twins import Twin, twin_of
 from kibitz.errors import Unsupported
+from kibitz.games import parts
 from kibitz.games.openspiel import UNSOUND, hushed, position, pyspiel
 from kibitz.position import View
 from kibitz.search.advice import Advice, Row
@@ -74,6 +76,11 @@ class OpenSpielSearch:
         if self.hidden and game.interpreted and "python_" in game.native:
             raise Unsupported("OpenSpiel's ISMCTS crashes on games written in Python; let ismcts play")
         self._moves, self._twin = [], twin_of(game)
+
+    def knowledge(self, game: Any) -> bytes:
+        """What its play in a game depends on besides its code: how the game is put in OpenSpiel's words."""
+        twin = parts.beside(type(game).__module__, "twin")
+        return inspect.getsource(twin).encode() if twin else b""
 
     def learn(self, label: int) -> None:
         """A move was made: in games that have a twin all moves are public, but for the lead of Bridge,

@@ -38,7 +38,7 @@ from kibitz.adapters.encoding import (
     step,
     told_as_numbers,
 )
-from kibitz.adapters.twins import BridgePlay
+from kibitz.adapters.twins import twin_of
 from kibitz.arena.play import DEAL, chance_stream
 from kibitz.deadline import check
 from kibitz.errors import (
@@ -355,13 +355,13 @@ def _kibitz_line(played: Played) -> str:
 
 # --- OpenSpiel's bridge -----------------------------------------------------------------------------
 
-_CALLS = {"Pass": BridgePlay.PASS, "X": BridgePlay.DOUBLE, "XX": BridgePlay.REDOUBLE} | {
-    f"{level}{strain}": BridgePlay.BIDS + 5 * (level - 1) + i
+_TWIN: Any = twin_of(cast(Any, Bridge)())
+_CALLS = {"Pass": _TWIN.PASS, "X": _TWIN.DOUBLE, "XX": _TWIN.REDOUBLE} | {
+    f"{level}{strain}": _TWIN.BIDS + 5 * (level - 1) + i
     for level in range(1, 8)
     for i, strain in enumerate(STRAIN_WORDS)
 }
 _CALL_WORDS = {action: call for call, action in _CALLS.items()}
-_TWIN = BridgePlay(cast(Any, Bridge)())
 
 
 def _bridge_line(board: Board) -> str:

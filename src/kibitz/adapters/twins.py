@@ -1,14 +1,8 @@
 """Games that Kibitz and OpenSpiel both have: the same positions and moves in the words of either.
 
 One side can be asked whether the other keeps the rules, and OpenSpiel's searches can play at their own
-speed, in C++, on positions of Kibitz. A twin is made for a game of Kibitz whose parameters OpenSpiel has too:
-
-| Kibitz                                    | OpenSpiel     |
-|-------------------------------------------|---------------|
-| tic-tac-toe                               | `tic_tac_toe` |
-| othello                                   | `othello`     |
-| diminishing-bridge, one round, 3–7 seats  | `oh_hell`     |
-| bridge, the play                          | `bridge`      |
+speed, in C++, on positions of Kibitz. `twin.py` in the folder of a game has its twin, if the parameters are
+such that OpenSpiel has the same game (`kibitz.games.parts`).
 """
 
 from __future__ import annotations
@@ -16,13 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kibitz.games.bridge.rules import Bridge
-from kibitz.games.diminishing_bridge.rules import BID, RANDOM, DiminishingBridge
+from kibitz.games import parts
 from kibitz.games.openspiel import native_game
-from kibitz.games.othello.rules import Othello
-from kibitz.games.tic_tac_toe.rules import TicTacToe
-
-_BONUS = 10  # what OpenSpiel's Oh Hell gives for a bid made
 
 
 class Twin:
@@ -57,7 +46,7 @@ class Twin:
         return state
 
 
-class _Cards(Twin):
+class CardTwin(Twin):
     """Cards are numbered by rank first in OpenSpiel, by suit first here."""
 
     suits, ranks = 4, 13
@@ -77,65 +66,7 @@ class _Cards(Twin):
         return [self.action(card) for around in zip(*hands, strict=True) for card in around]
 
 
-class OhHell(_Cards):
-    """One round of DiminishingBridge."""
-
-    def __init__(self, game: Any) -> None:
-        super().__init__(game, "oh_hell")
-        self.suits, self.ranks = game.suits, game.ranks
-
-    def native(self, record: Any) -> str:
-        game = self.game
-        return (
-            f"oh_hell(players={game.seats},num_suits={game.suits},num_cards_per_suit={game.ranks},"
-            f"num_tricks_fixed={game.largest()},off_bid_penalty=true,points_per_trick={game.trick_factor})"
-        )
-
-    def opening(self, record: Any) -> list[int]:
-        shown = self.action(int(record.shown))
-        return [int(record.cards), self.game.seats - 1, *self.dealt(record), shown]
-
-    def action(self, move: int) -> int:
-        return move - BID + self.suits * self.ranks if move >= BID else super().action(move)
-
-    def move(self, action: int) -> int:
-        cards = self.suits * self.ranks
-        return action - cards + BID if action >= cards else super().move(action)
-
-
-class BridgePlay(_Cards):
-    """The play of Bridge, after the shortest auction that ends in the contract: declarer deals and bids."""
-
-    PASS, DOUBLE, REDOUBLE, BIDS = 52, 53, 54, 55
-
-    def __init__(self, game: Any) -> None:
-        super().__init__(game, "bridge")
-
-    def native(self, record: Any) -> str:
-        vulnerable = str(bool(record.vulnerable)).lower()
-        return (
-            f"bridge(use_double_dummy_result=false,dealer={int(record.declarer)},dealer_vul={vulnerable},"
-            f"non_dealer_vul=false)"
-        )
-
-    def opening(self, record: Any) -> list[int]:
-        raised = [[], [self.DOUBLE], [self.DOUBLE, self.REDOUBLE]][int(record.doubled)]
-        bid = self.BIDS + 5 * (int(record.level) - 1) + int(record.strain)
-        return [*self.dealt(record), bid, *raised, *[self.PASS] * 3]
-
-
 def twin_of(game: Any) -> Twin | None:
-    """The twin of a game of Kibitz, if OpenSpiel has the same one."""
-    if isinstance(game, TicTacToe):
-        return Twin(game, "tic_tac_toe")
-    if isinstance(game, Othello):
-        return Twin(game, "othello")
-    if isinstance(game, Bridge):
-        return None if game.double_dummy else BridgePlay(game)
-    if isinstance(game, DiminishingBridge):
-        same = game.number_of_rounds() == 1 and 3 <= game.seats <= 7 and game.suits <= 4 and game.ranks <= 13
-        same = same and game.screw and not (game.devils or game.luciferen or game.published)
-        same = same and game.first_trump and game.largest() * game.seats < game.deck_size()
-        same = same and (game.K, game.turn_up) == (_BONUS, RANDOM)
-        return OhHell(game) if same and game.trick_factor == game.losing_factor else None
-    return None
+    """The twin of a game of Kibitz, if OpenSpiel has the same one: `twin.py` beside its rules says so."""
+    find = getattr(parts.beside(type(game).__module__, "twin"), "twin_of", None)
+    return find(game) if find else None

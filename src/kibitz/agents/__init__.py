@@ -3,17 +3,22 @@
 An agent is a string, the same in Python, on the command line and in JSON: a name, the number of
 iterations, options: `ismcts:5000,c=0.7`. The first value without a name is the number of
 iterations (playouts) for one decision.
+
+The general agents are named here; those of one game lie in the game's folder (`kibitz.games.parts`).
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
-import math
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from kibitz import specs, trust
-from kibitz.errors import BadOption, UnknownName, Unsupported, install_command, say_once
+from kibitz import specs, trial, trust
+from kibitz.errors import BadGame, BadOption, UnknownName, Unsupported, install_command, say_once
+from kibitz.games import parts
 from kibitz.position import State, View
 from kibitz.search.advice import Advice
 from kibitz.search.montecarlo import FlatMonteCarlo, PolicyPlayer, TreeSearch, options_of
@@ -56,16 +61,12 @@ class Setting:
     """A name for an agent: a class and the values that differ from its defaults."""
 
     kind: type | str
-    """The class, or where to find it: most agents of one game are not needed by the others."""
+    """The class, or where to find it, `module:class`: it is imported when it is needed."""
     values: dict[str, Any]
     help: str
-    instead: dict[str, str] = field(default_factory=dict)
-    """The class in some games, by the name of the game's class."""
-
-    def in_game(self, game: Any) -> Setting:
-        """The same name as it is understood in a game."""
-        kind = self.instead.get(type(game).__name__)
-        return self if kind is None else replace(self, kind=kind)
+    """What `kibitz agents` says; of an agent that replaces a general one in its game, what is added there."""
+    place: int = 0
+    """Where lists show it: smaller numbers first, and general agents before those of games."""
 
     @property
     def cls(self) -> Any:
@@ -79,9 +80,10 @@ class Setting:
 
 
 _CLASSICAL = "kibitz.agents.classical:Classical"
-_SNELLEMAN = "kibitz.agents.snelleman:Snelleman"
+# Places in lists; those of players of one game are between.
+_CLASSICAL_PLACE, _LIBRARIES, _LAST = 1, 5, 6
 
-SETTINGS: dict[str, Setting] = {
+GENERAL: dict[str, Setting] = {
     "random": Setting(PolicyPlayer, {"sense": 0.0}, "uniformly random legal moves"),
     "rule-based": Setting(PolicyPlayer, {"sense": 1.0}, "the game's rules of thumb, no search"),
     "flat": Setting(FlatMonteCarlo, {}, "flat Monte Carlo: equally many playouts for every move"),
@@ -92,118 +94,100 @@ SETTINGS: dict[str, Setting] = {
         TreeSearch, {"worlds": "possible"}, "a tree over all moves that seats might be able to make"
     ),
     "cheating": Setting(TreeSearch, {"worlds": "true"}, "UCT on the real cards: an upper bound"),
-    "karamatic-mcts": Setting(
-        TreeSearch,
-        {
-            "iterations": 5000,
-            "worlds": "possible",
-            "top": 2.0,  # reward = points / 60
-            "c": 1.0,  # (1/√2)·√(2 ln N / n) = 1·√(ln N / n)
-            "expand": "all",
-            "opponents": "help",  # one reward, maximised at every node
-        },
-        "Karamatić 2016/17: MCTS for Briškola over possible moves, one reward for all nodes",
-    ),
-    "mckay": Setting(
-        TreeSearch,
-        {
-            "iterations": 5000,
-            "worlds": "one",  # all hands are known
-            "c": 16.0,
-            "inside": True,
-            "expand": "path",
-            "backup": "power",
-            "top": 13.0,  # values are tricks
-            "chosen": "value",
-        },
-        "McKay, about 2009: UCT on double-dummy Bridge, values averaged with the power p",
-    ),
     "minimax": Setting(
         _CLASSICAL,
         {"depth": 3, "prune": "none", "urgency": False, "killers": False, "history": False, "table": False},
         "minimax to a depth (max^n with more than two sides), nothing pruned; no hidden cards",
+        _CLASSICAL_PLACE,
     ),
     "alphabeta": Setting(
-        _CLASSICAL, {}, "alpha-beta with ordered moves and a table, deeper and deeper; no hidden cards"
+        _CLASSICAL,
+        {},
+        "alpha-beta with ordered moves and a table, deeper and deeper; no hidden cards",
+        _CLASSICAL_PLACE,
     ),
     "cheating-alphabeta": Setting(
         _CLASSICAL,
         {"depth": 12, "cheating": True},
         "alpha-beta that sees all cards: exact play of endings with open hands",
+        _CLASSICAL_PLACE,
     ),
     "expectiminimax": Setting(
         _CLASSICAL,
         {"depth": 2, "prune": "star2", "table": False},
         "expectiminimax for games with dice, pruned by Star2; no hidden cards",
+        _CLASSICAL_PLACE,
     ),
     "pimc": Setting(
         "kibitz.agents.pimc:Pimc",
         {},
-        "perfect-information Monte Carlo: worlds sampled, each searched with open cards; "
-        "in Bridge by an exact solver",
-        {"Bridge": "kibitz.agents.bridge:Pimc"},
-    ),
-    "snelleman-random": Setting(
-        _SNELLEMAN + "Player", {"kind": 0}, "Snelleman 2020: strategic bidding, random cards"
-    ),
-    "snelleman-trumping": Setting(
-        _SNELLEMAN + "Player", {"kind": 1}, "Snelleman 2020: strategic bidding, trumps whenever possible"
-    ),
-    "snelleman-rule-based": Setting(
-        _SNELLEMAN + "RuleBased", {}, "Snelleman 2020: strategic bidding, cards by rules with memory"
-    ),
-    "snelleman-mc": Setting(
-        _SNELLEMAN + "MonteCarlo",
-        {"objective": "gv"},
-        "Snelleman 2020: Monte Carlo bidding, flat Monte Carlo valued by the scoreboard",
-    ),
-    "snelleman-mcts": Setting(
-        _SNELLEMAN + "TreeSearch",
-        {"objective": "gv", "worlds": "possible", "c": math.sqrt(2.0), "ties": "first"},
-        "Snelleman 2020: Monte Carlo bidding, a tree over possible cards valued by the scoreboard",
-    ),
-    "castelein-random": Setting(
-        "kibitz.agents.castelein:CasteleinRandom",
-        {},
-        "Castelein 2017: any legal play of Tichu, all cards distinct",
-    ),
-    "castelein-mc": Setting(
-        "kibitz.agents.castelein:CasteleinMC",
-        {"each": 20, "objective": "wins"},
-        "Castelein 2017: 20 random playouts for every legal play, the best win rate",
-    ),
-    "castelein-mcts": Setting(
-        TreeSearch,
-        {"each": 20, "objective": "wins", "c": math.sqrt(2.0), "expand": "stop", "trials": "visits"},
-        "Castelein 2017: MCTS with a new deal each iteration in one tree, 20 iterations for every legal play",
-    ),
-    "boerenbridge": Setting(
-        "kibitz.agents.snelleman:BoerenbridgePlayer",
-        {
-            "iterations": 5000,
-            "objective": "chance",
-            "playout": 1.0,
-            "c": 0.4,
-            "prune": True,
-            "belief": 1000,
-            "bidding": "search",
-        },
-        "DiminishingBridge, beyond the thesis: ISMCTS for bids and cards, in worlds that explain the bids",
+        "perfect-information Monte Carlo: worlds sampled, each searched with open cards",
+        _CLASSICAL_PLACE,
     ),
     "openspiel-mcts": Setting(
         "kibitz.adapters.searches:OpenSpielSearch",
         {},
         "OpenSpiel's MCTS, for games in which nothing is hidden (extra openspiel)",
+        _LIBRARIES,
     ),
     "openspiel-ismcts": Setting(
         "kibitz.adapters.searches:OpenSpielSearch",
         {"hidden": True},
         "OpenSpiel's information-set MCTS (extra openspiel); quick in its own games, oh_hell and bridge",
+        _LIBRARIES,
     ),
     "expert": Setting(
-        TreeSearch, {}, "the strongest setting known for the game, as `kibitz games` shows; options change it"
+        TreeSearch,
+        {},
+        "the strongest setting known for the game, as `kibitz games` shows; options change it",
+        _LAST,
     ),
 }
+"""The agents that belong to no game."""
+
+if TYPE_CHECKING:
+    SETTINGS: dict[str, Setting]
+    """All agents that come with Kibitz, those of its games too, as lists show them."""
+else:
+
+    def __getattr__(name):
+        if name == "SETTINGS":  # the parts of all games are looked for when somebody asks for them
+            return _all_settings()
+        raise AttributeError(f"module 'kibitz.agents' has no attribute '{name}'")
+
+
+@functools.cache
+def _all_settings() -> dict[str, Setting]:
+    found = dict(GENERAL)
+    for part in parts.built_in("agents"):
+        for name, setting in part.AGENTS.items():
+            if name in GENERAL:  # another player of this name in one game
+                setting = replace(found[name], help=f"{found[name].help}; {setting.help}")
+            found[name] = setting
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
+
+
+def own_agents(game: Any) -> Mapping[str, Setting]:
+    """The agents that a game supplies: `AGENTS` in the module of its class, or in `agents` beside it."""
+    module = type(game).__module__
+    beside = parts.beside(module, "agents")
+    found = getattr(sys.modules.get(module), "AGENTS", None) or getattr(beside, "AGENTS", {})
+    if not (isinstance(found, Mapping) and all(isinstance(each, Setting) for each in found.values())):
+        raise BadGame(f"AGENTS of {trial.name_of(game)} must be a dictionary from names to Settings")
+    return found
+
+
+def setting_of(name: str, game: Any = None) -> Setting:
+    """What the name of an agent means in a game: what the game itself says, else the same as everywhere."""
+    own = own_agents(game)
+    if name in own:
+        return own[name]
+    if name in GENERAL:
+        return GENERAL[name]
+    everywhere = _all_settings()
+    if name not in everywhere:
+        raise UnknownName("agent", name, {**everywhere, **own})
+    return everywhere[name]
 
 
 def make_agent(spec: str, game: Any = None) -> Agent:
@@ -220,9 +204,7 @@ def make_agent(spec: str, game: Any = None) -> Agent:
 def make_known_agent(spec: str, game: Any = None) -> Agent:
     """The agent that a string from data names; files in it are refused unless a person has allowed them."""
     name, given = specs.split(spec)
-    if name not in SETTINGS:
-        raise UnknownName("agent", name, SETTINGS)
-    setting = SETTINGS[name].in_game(game)
+    setting = setting_of(name, game)
     values = dict(setting.values)
     if name == "expert":
         setting, values = _expert(game)
@@ -256,5 +238,5 @@ def _expert(game: Any) -> tuple[Setting, dict[str, Any]]:
             f"strongest one: {install_command(game.expert_misses)}"
         )
     name, given = specs.split(best)
-    setting = SETTINGS[name].in_game(game)
+    setting = setting_of(name, game)
     return setting, setting.values | specs.read_options("expert", given, setting.options(), "iterations")

@@ -3,7 +3,7 @@
 The move that is best on average is played. A. Horák's lecture has it as the way out for card games: the deal
 is one big throw of dice before the game. What is searched is not the real game, though, but one in which
 everybody will soon see all cards; so nothing is ever played to find something out, or to keep it hidden.
-Bridge has a solver of its own for this, see `kibitz.agents.bridge`; here it is alpha-beta, or max^n.
+Bridge has a solver of its own for this, see `kibitz.games.bridge.players`; here it is alpha-beta, or max^n.
 """
 
 from __future__ import annotations

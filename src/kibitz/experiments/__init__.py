@@ -18,12 +18,15 @@ from kibitz.arena.store import Store
 from kibitz.errors import BadOption, KibitzError, UnknownName
 from kibitz.experiments.description import Experiment, read, read_file
 from kibitz.experiments.evaluation import Result, Row, Run, evaluate, orders
-
-PUBLISHED = ("karamatic", "snelleman", "mckay", "castelein")
-"""The experiments that come with Kibitz, by the names of their files in `published/`."""
+from kibitz.games import parts
 
 HEADLINES = "headlines"
 """Three results of each document, measured within a minute or two."""
+
+_HEADLINES_TEXT = (files("kibitz.experiments") / f"{HEADLINES}.toml").read_text("utf-8")
+
+PUBLISHED = tuple(sorted(parts.published(), key=lambda name: (_HEADLINES_TEXT + name).index(name)))
+"""The experiments that lie with the games, in the order in which the headlines show their documents."""
 
 
 def next_steps(game: str) -> list[str]:
@@ -42,7 +45,7 @@ def published(name: str) -> Experiment:
     """A published result as an experiment."""
     if name not in (*PUBLISHED, HEADLINES):
         raise UnknownName("published result", name, PUBLISHED)
-    text = (files("kibitz.experiments") / f"published/{name}.toml").read_text("utf-8")
+    text = _HEADLINES_TEXT if name == HEADLINES else parts.published()[name].read_text("utf-8")
     return read(text, f"{name}.toml", name)
 
 

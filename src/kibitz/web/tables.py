@@ -729,7 +729,7 @@ def check_game(game: str) -> None:
 
 def check_agent(agent: str, rules: Any, seat: int) -> None:
     """An agent that plays the game, sees its seat only, and thinks within bounds."""
-    from kibitz.agents.bridge import Pimc
+    from kibitz.games.bridge.players import Pimc
 
     if len(agent) > Limits.agent_characters:
         raise BadOption(f"an agent's string may have {Limits.agent_characters} characters")

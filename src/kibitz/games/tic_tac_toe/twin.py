@@ -1,0 +1,12 @@
+"""Tic-tac-toe is OpenSpiel's `tic_tac_toe`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kibitz.adapters.twins import Twin
+
+
+def twin_of(game: Any) -> Twin:
+    """The twin: moves have the same numbers."""
+    return Twin(game, "tic_tac_toe")
