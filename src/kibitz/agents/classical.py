@@ -65,7 +65,7 @@ class Classical:
 
     def without_effect(self) -> dict[str, str]:
         """The options that change nothing in this setting, each with the reason."""
-        found = {}
+        found: dict[str, str] = {}
         if self.prune == "none":
             found |= dict.fromkeys(("hard", "strict"), "with prune=none there is no window")
         if not self.keep:
