@@ -147,11 +147,13 @@ _TIMES = {"seconds", "core_seconds", "machine", "command", "store", "date", "tim
 
 
 def rounded(data):
-    """Plain data without what time it took, its numbers to ten digits."""
+    """Plain data without what time it took and where the project lies, its numbers to ten digits."""
     if isinstance(data, dict):
         return {str(key): rounded(value) for key, value in data.items() if key not in _TIMES}
     if isinstance(data, list | tuple):
         return [rounded(value) for value in data]
+    if isinstance(data, str):
+        return data.replace(str(ROOT), "")
     if isinstance(data, float) and math.isfinite(data):
         return float(f"{data:.10g}")
     return data
