@@ -27,6 +27,7 @@ from kibitz.arena import play
 from kibitz.arena.executors import InProcess
 from kibitz.arena.play import settle_chance
 from kibitz.arena.store import Store
+from kibitz.cli import output
 from kibitz.position import State
 
 KIBITZ = [sys.executable, "-m", "kibitz"]
@@ -535,7 +536,7 @@ def test_a_match_shows_what_the_game_counts(monkeypatch):
 def test_a_wide_table_breaks_its_headings_and_no_name(capsys):
     """A heading may be empty, too."""
     name, heading = "an-agent:" + "with,many,options," * 8, "how many of a great many things there were"
-    cli._table(["", heading, "wins"], [[name, "1", "2"]])
+    output.print_table(["", heading, "wins"], [[name, "1", "2"]])
     told = capsys.readouterr().out
     assert name in told
     assert heading not in told
@@ -642,7 +643,7 @@ def test_reproduce_lists_what_there_is_and_runs_nothing(published, tmp_path):
     told = call("reproduce", data=data).stdout
     assert "thumb: Rules of thumb against chance" in told
     assert "not measured" in told
-    assert cli._duration(7200 / cores) in told
+    assert output.duration(7200 / cores) in told
     assert list(tmp_path.iterdir()) == []
 
 
@@ -667,7 +668,7 @@ def test_all_published_results_are_listed(tmp_path):
     ],
 )
 def test_times_as_people_say_them(seconds, text):
-    assert cli._duration(seconds) == text
+    assert output.duration(seconds) == text
 
 
 def test_reproduce_counts_what_was_found(published, tmp_path):

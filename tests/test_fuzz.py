@@ -23,7 +23,7 @@ from kibitz.adapters import sequences
 from kibitz.agents import make_known_agent
 from kibitz.arena.play import settle_chance
 from kibitz.belief import counters
-from kibitz.cli import _seconds
+from kibitz.cli.solve import _seconds
 from kibitz.deadline import check, deadline
 from kibitz.errors import KibitzError, TooLong
 from kibitz.experiments import description

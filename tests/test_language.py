@@ -60,7 +60,7 @@ def strings_of_python(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     skipped = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and path.stem != "cli":
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and path.parent.name != "cli":
             skipped.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
             skipped.update(id(part) for part in node.values)

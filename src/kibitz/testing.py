@@ -1,7 +1,7 @@
 """Prove a game or an agent right: `check_game`, `check_hidden`, `check_agent`.
 
-Public, for games written anywhere: `kibitz check my_game.py` runs all three. Every check says in
-one line what was tried or what broke. `CheckFailed` is raised at the end if one of them broke.
+Public, for games written anywhere: `kibitz check my_game.py` runs all three (`check_all`). Every check says
+in one line what was tried or what broke. `CheckFailed` is raised at the end if one of them broke.
 """
 
 from __future__ import annotations
@@ -572,3 +572,19 @@ def _check_advice(agent: str, game: Any, n: int, seed: int) -> str:
             demand(advice.best in state.legal_moves(), "the best move is not legal")
             tried += 1
     return f"{tried} positions"
+
+
+def check_all(game: Any, n: int = 10, seed: int = 0) -> list[Check]:
+    """Check the rules, what they hide and a search with them; the later ones only if the rules are right."""
+    checks: list[Check] = []
+    for check in (
+        lambda: check_game(game, n, seed),
+        lambda: check_hidden(game, n=max(1, n // 10), seed=seed),
+        lambda: check_agent("ismcts:50", game, 1, seed),
+    ):
+        try:
+            checks += check()
+        except CheckFailed as failed:
+            checks += failed.checks
+            break  # the next checks rely on what is broken
+    return checks

@@ -138,6 +138,16 @@ def noted(store: Store, name: str, allow: trust.Allow | None = None) -> tuple[Ex
     return replace(read(text, name, name, folder, allow), is_quick=how.quick), how
 
 
+def duration_by_size(experiment: Experiment, cores: int) -> dict[str, float]:
+    """Seconds that an experiment takes on this many cores: with --quick, at the published size, in full."""
+    quick = experiment.quick_core_seconds or experiment.core_seconds * experiment.factor(None, True)
+    return {
+        "quick": quick / cores,
+        "published": experiment.core_seconds * experiment.factor(1.0, False) / cores,
+        "full": experiment.core_seconds / cores,
+    }
+
+
 @dataclass(frozen=True)
 class Estimated:
     """What a match would cost."""
@@ -202,6 +212,7 @@ __all__ = [
     "Row",
     "Run",
     "dry_run",
+    "duration_by_size",
     "files_in",
     "games_of_other_code",
     "next_steps",
