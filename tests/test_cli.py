@@ -415,6 +415,7 @@ def test_cache_refuses_what_makes_no_sense(words, says):
     assert says in done.stderr
 
 
+@pytest.mark.soak
 def test_warming_compiles_what_a_first_move_and_a_first_hint_need(tmp_path):
     environment = {"KIBITZ_CACHE_DIR": str(tmp_path)}
     done = run("cache", "warm", "Tic-Tac-Toe", env=environment)
@@ -447,7 +448,7 @@ LONG = ("ismcts:1000000000", "flat:1000000000")
 def test_ctrl_c_ends_a_long_search(agent):
     command = [*KIBITZ, "advise", "briskola", "7", "--agent", agent]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)  # whether it compiles, loads or searches by now, it must end
+    time.sleep(2.5)  # whether it compiles, loads or searches by now, it must end
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -152,7 +152,15 @@ def test_random_games_follow_the_naive_rules(options):
         assert victories == 0
 
 
-@pytest.mark.parametrize("options", [*LARGE, *SMALL])
+# Rounds of many seats, suits or cards take long, and are played by the naive rules above, too.
+LONG = {"seats=5,cards=4", "seats=6,cards=4", "seats=7,cards=3", "seats=8,cards=3", "suits=7,ranks=9,cards=4"}
+LONG |= {"suits=8,ranks=7,seats=8,cards=3", "suits=3,ranks=5,seats=3", "absolute=0,K=1,cards=6"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(o, marks=pytest.mark.soak) if o in LONG else o for o in (*LARGE, *SMALL)],
+)
 def test_the_rules_pass_all_checks(options):
     assert all(check.ok for check in check_game(load(options), n=1))
 

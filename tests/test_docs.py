@@ -168,6 +168,8 @@ def words_of(example):
 def is_quick(words):
     """Whether a command takes no more than some seconds."""
     verb, values = words[0], parse(words)
+    if verb == "experiment":
+        return values["dry_run"]
     if verb in NOT_RUN or values.get("ray") or (verb == "cache" and values["action"] != "path"):
         return False
     if verb == "reproduce":
@@ -230,8 +232,24 @@ def test_programs_run_and_print_what_is_shown(page):
             assert same(example.expected, output), f"{example} now prints\n{output}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_commands_do_what_is_shown(page, tmp_path, monkeypatch):
+def is_quick_or_an_experiment(words):
+    return words[0] == "experiment" or is_quick(words)
+
+
+@pytest.mark.parametrize(
+    ("page", "is_run"),
+    [
+        *(pytest.param(page, is_quick, id=name_of(page)) for page in PAGES),
+        *(
+            pytest.param(
+                page, is_quick_or_an_experiment, id=f"{name_of(page)}, experiments", marks=pytest.mark.soak
+            )
+            for page in PAGES
+            if "$ kibitz experiment run" in page.read_text(encoding="utf-8")
+        ),
+    ],
+)
+def test_commands_do_what_is_shown(page, is_run, tmp_path, monkeypatch):
     """All commands of a page, one after the other, in a folder of their own."""
     monkeypatch.chdir(workshop(tmp_path))
     monkeypatch.setenv("KIBITZ_DATA_DIR", str(tmp_path / "data"))
@@ -243,7 +261,7 @@ def test_commands_do_what_is_shown(page, tmp_path, monkeypatch):
                 assert re.search(rf"^{target[1]}:", (ROOT / "Makefile").read_text(), re.M), example.source
             continue
         parse(words)
-        if is_quick(words) and not is_shown_with_output(example):
+        if is_run(words) and not is_shown_with_output(example):
             code, output, errors = run_kibitz(words)
             assert code == 0, f"{example}: {errors}"
             if example.expected.strip():

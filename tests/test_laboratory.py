@@ -165,7 +165,7 @@ TEN_TIMES = (3, (1, 2, 2, 3, 4, 5, 6))
 
 @pytest.mark.parametrize(
     ("seed", "starts", "written"),
-    [(1, 1, (2,)), *(pytest.param(n, *TEN_TIMES, marks=pytest.mark.soak) for n in range(1, 8))],
+    [pytest.param(n, *TEN_TIMES, marks=pytest.mark.soak) for n in range(1, 8)],
 )
 def test_a_program_killed_again_and_again_comes_to_the_same_table(
     tmp_path, undisturbed, start, seed, starts, written
@@ -196,7 +196,7 @@ def test_a_program_killed_again_and_again_comes_to_the_same_table(
         assert before.items() <= after.items()
         assert not store.exists() or read(store, "PRAGMA integrity_check") == [("ok",)]
         hits += len(before) < len(after)
-    assert hits >= max(1, len(written) - 2)
+    assert hits >= len(written) - 2
     program = start(*words)
     text, errors = program.communicate(timeout=PATIENCE)
     assert program.returncode == 0, errors
