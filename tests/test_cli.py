@@ -1017,7 +1017,7 @@ def test_replay_hides_what_a_seat_could_not_see(played):
         (("--match", 3), "there is no match 3 in the store; available: 1, 2"),
         (("--match", 1, "--deal", 2), "deal 2 of match 1 is not in the store"),
         (("--match", 1, "--seating", 2), "there is no seating 2; a deal of this match has 0 to 1"),
-        (("--match", 1, "--at", 41), "there is no move 41; the game has 40"),
+        (("--match", 1, "--at", 41), "move 41 does not exist; the game has 40 moves"),
         (("--match", 1, "--at", 0), "--at"),
         (("--match", 1, "--at", 3, "--seat", 2), "there is no seat 2; briskola has 0 to 1"),
         (("--match", 1, "--seat", 0), "--seat goes with --at"),

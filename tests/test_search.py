@@ -12,7 +12,7 @@ from kibitz.arena.play import play_game
 from kibitz.cards import ITALIAN
 from kibitz.errors import BadOption, Unsupported
 from kibitz.games.briskola.rules import Briskola
-from kibitz.games.diminishing_bridge.rules import DiminishingBridge
+from kibitz.games.diminishing_bridge.rules import BID, DiminishingBridge
 from kibitz.games.tic_tac_toe.rules import TicTacToe
 from kibitz.kernel import entry, game
 from kibitz.position import View, deal
@@ -126,22 +126,30 @@ WITHOUT_EFFECT = (
 @pytest.mark.parametrize(("spec", "option", "value"), WITHOUT_EFFECT)
 def test_an_option_without_effect_is_refused_and_has_none(spec, option, value):
     """The claim is tested too: set past the string, the option leaves every value and choice as it is."""
-    game = TicTacToe() if spec.startswith(("minimax", "alphabeta")) else DiminishingBridge(cards=6)
-    states = (random_state(game, 1, plies) for plies in range(6, 200))
-    state = next(each for each in states if each.mover >= 0 and len(each.legal_moves()) == 3)
-    word = str(value).lower()
-    given = word if option == "iterations" else f"{option}={word}"
     name, _, rest = spec.partition(":")
+    word = str(value).lower()
     with pytest.raises(BadOption, match=f"{option} has no effect: "):
-        make_agent(f"{name}:{given},{rest}" if option == "iterations" else f"{spec},{given}")
-    agents = make_agent(spec, state.game), make_agent(spec, state.game)
-    setattr(agents[1], option, value)
-    for agent in agents:
-        agent.start(state.game, state.mover)
-    found = [agent.advise(look(agent, state), 1) for agent in agents]
-    ours, theirs = (np.array(rows_of(each)) for each in found)
-    assert theirs == pytest.approx(ours, rel=1e-9, nan_ok=True)
-    assert len({agent.choose(look(agent, state), 1) for agent in agents}) == 1
+        make_agent(f"{name}:{word},{rest}" if option == "iterations" else f"{spec},{option}={word}")
+    game = TicTacToe() if name in ("minimax", "alphabeta") else DiminishingBridge(cards=6)
+    reached = [random_state(game, 1, plies) for plies in range(6, 60)]
+    between = [state for state in reached if state.mover >= 0 and len(state.legal_moves()) > 2]
+    for state in {max(state.legal_moves()) >= BID: state for state in between}.values():  # a bid, and a card
+        agents = make_agent(spec, game), make_agent(spec, game)
+        setattr(agents[1], option, value)
+        for agent in agents:
+            agent.start(game, state.mover)
+        found = [agent.advise(look(agent, state), 1) for agent in agents]
+        ours, theirs = (np.array(rows_of(each)) for each in found)
+        assert theirs == pytest.approx(ours, rel=1e-9, nan_ok=True)
+        assert len({agent.choose(look(agent, state), 1) for agent in agents}) == 1
+
+
+def test_what_has_an_effect_after_all_is_accepted():
+    """Bids may take `iterations` playouts where cards get `each`; one tree knows what it tried first."""
+    assert make_agent("snelleman-mc:60,each=7").iterations == 60
+    with pytest.raises(BadOption, match="iterations has no effect"):
+        make_agent("snelleman-mc:60,each=7,bidding=search")
+    assert make_agent("determinized:60,trees=1,ties=first").ties == "first"
 
 
 def test_an_option_at_its_default_is_no_mistake():

@@ -149,6 +149,16 @@ AGENTS = {"careful": Setting(Careful, {"iterations": 7}, "…"), "flat": Setting
 """
 
 
+def test_only_agents_named_cheating_cheat(tmp_path):
+    file = tmp_path / "own_cheat.py"
+    cheat = OWN.replace("    pass", "    def __post_init__(self):\n        self.cheating = True")
+    file.write_text((EXAMPLES / "high_card.py").read_text() + cheat.replace('"flat"', '"cheating-own"'))
+    game = games.load(str(file))
+    with pytest.raises(BadOption, match="careful looks at hidden cards"):
+        make_agent("careful", game)
+    assert make_agent("cheating-own", game).cheating
+
+
 def test_a_file_with_a_game_may_have_agents_of_this_game(tmp_path):
     file = tmp_path / "own_agents.py"
     file.write_text((EXAMPLES / "high_card.py").read_text() + OWN)

@@ -219,6 +219,10 @@ def make_known_agent(spec: str, game: Any = None) -> Agent:
     if values.get("worlds") == "true" and name != "cheating":
         raise BadOption("worlds=true looks at hidden cards; its name is 'cheating'")
     agent: Agent = setting.cls(spec=spec, **values)
+    if agent.cheating and not name.startswith("cheating"):
+        raise BadOption(
+            f"agent {name} looks at hidden cards; the name of one that does begins with 'cheating'"
+        )
     idle = agent.without_effect() if isinstance(agent, Configured) else {}
     for option, reason in idle.items():
         if chosen.get(option, usual.get(option)) != usual.get(option):

@@ -103,7 +103,9 @@ def replay(
     if seat is not None and seat >= record.match.seats:
         raise BadOption(f"there is no seat {seat}; {record.match.game} has 0 to {record.match.seats - 1}")
     if at is not None and at > len(record.moves):
-        raise BadOption(f"there is no move {at}; the game has {len(record.moves)}")
+        raise BadOption(
+            f"move {at} does not exist; the game has {showing.numbered(len(record.moves), 'move')}"
+        )
     if at is not None:
         _print_position(record, at, seat, as_json)
     elif as_json:

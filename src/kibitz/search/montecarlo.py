@@ -239,7 +239,9 @@ class Searcher:
         if self.each:
             found["iterations"] = "each says how many playouts there are"
         if self.belief != COUNTERS:
-            found |= dict.fromkeys(("lessons", "learned"), "it chooses counters; add belief=counters")
+            found |= dict.fromkeys(
+                ("lessons", "learned"), "it says which counters to use; add belief=counters"
+            )
         return found
 
     def start(self, game: Any, seat: int) -> None:
@@ -392,7 +394,9 @@ class FlatMonteCarlo(Searcher):
     """Playouts of a move, however many moves there are."""
 
     def without_effect(self) -> dict[str, str]:
-        return super().without_effect() | {"top": "only in a tree are values weighed against exploration"}
+        return super().without_effect() | {
+            "top": "it weighs values against exploration, and flat search does not explore"
+        }
 
     def start(self, game: Any, seat: int) -> None:
         super().start(game, seat)
@@ -577,8 +581,8 @@ class TreeSearch(Searcher):
             idle["inside"] = f"select={self.select} has a formula of its own"
         if self.chosen == "value":
             idle["ties"] = "chosen=value goes by value alone"
-        elif self.threads > 1 or self.worlds == "many":
-            idle["ties"] = "in several trees no move is the first one tried"
+        elif self.threads > 1 or (self.worlds == "many" and self.trees > 1):
+            idle["ties"] = "with several trees no move was tried first in all"
         if self.worlds != "fresh":
             idle["trials"] = f"with worlds={self.worlds} every move of a node is always available"
         if self.worlds != "many":
@@ -586,7 +590,7 @@ class TreeSearch(Searcher):
         if self.worlds == "possible" and self.belief != COUNTERS:
             idle["belief"] = "with worlds=possible cards are dealt at random, and only for playouts"
         if self.worlds in ("one", "many", "true") and not self.keep:
-            idle["infosets"] = f"with worlds={self.worlds} a tree knows the deal: no seat learns of it"
+            idle["infosets"] = f"with worlds={self.worlds} the deal is known, and moves say all"
         if self.cheating:
             idle |= dict.fromkeys(("belief", "endings"), "the real cards are searched")
         return idle

@@ -116,6 +116,12 @@ class MonteCarloBidding(Searcher):
         choices=("tricks", "score", "search"),
     )
 
+    def without_effect(self) -> dict[str, str]:
+        idle = super().without_effect()
+        if self.bidding != "search":
+            idle.pop("iterations", None)  # bids take so many playouts, whatever limits the play of cards
+        return idle
+
     def start(self, game: Any, seat: int) -> None:
         demand_game(self, game)
         super().start(game, seat)
